@@ -65,8 +65,8 @@ export async function startService(config: Config, options: ServiceOptions = {})
     const tracing = startTracing(config, { clock, log, random, metrics: measured.metrics })
     stops.push(tracing.stop)
     const shared = { config, role, clock, log, readLines, random, db, stops, counters, measured, tracing }
-    const instanceDb = requestScoped(db, { isTenantScoped: false })
-    const service = await compose({ ...shared, tenantDb: await isolateTenants(db, log), instanceDb })
+    const peopleDb = requestScoped(db, { isTenantScoped: false })
+    const service = await compose({ ...shared, tenantDb: await isolateTenants(db, log), peopleDb })
     return { ...service, db, stop }
   } catch (error) {
     await stop()
@@ -84,7 +84,9 @@ async function compose(parts: Parts) {
   const { app, provider } = await composeApp(parts, { localUrl, publicUrl })
   // The raw handle: failpoints must not fire during the start.
   const staging =
-    app.mode === 'test' ? await ensureStagingMerchants({ ...app, db: parts.db }, config.dataDir) : null
+    app.mode === 'test'
+      ? await ensureStagingMerchants({ ...app, instanceDb: parts.db }, config.dataDir)
+      : null
   for (const reason of weakTokens(config)) parts.log.write('settings.weak_token', { reason })
   if (app.mode === 'live' && !app.gateways.supported.some(({ isConfigured }) => isConfigured))
     parts.log.write('gateway.none_configured')

@@ -43,12 +43,12 @@ function startProcess(db: Db, options: { failTouch?: boolean } = {}) {
   }
   const log = createLog('silent')
   const app = {
-    db: counted,
+    instanceDb: counted,
     clock,
     log,
     mode: 'test' as const,
     keyPepper,
-    keyCache: createKeyCache({ db: counted, clock }),
+    keyCache: createKeyCache({ instanceDb: counted, clock }),
     random,
   }
   return {
@@ -62,7 +62,7 @@ function startProcess(db: Db, options: { failTouch?: boolean } = {}) {
 
 async function shopWithKey(t: TestContext, input: Parameters<typeof createKey>[2] = {}) {
   const db = await testDatabase(t)
-  const admin = { db, clock, random, mode: 'test' as const, keyPepper }
+  const admin = { instanceDb: db, clock, random, mode: 'test' as const, keyPepper }
   const merchant = await createMerchant(admin, { name: 'Corner Shop', baseCurrency: 'KES' })
   const { key, apiKey } = await createKey(admin, merchant.id, input)
   return { db, admin, merchant, keyId: key.keyId, apiKey }

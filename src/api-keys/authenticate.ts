@@ -26,7 +26,7 @@ export interface Authenticated {
 }
 
 interface Needs {
-  db: Tx
+  instanceDb: Tx
   clock: Clock
   log: Log
   mode: Mode
@@ -55,12 +55,12 @@ const MAX_ENTRIES = 10_000
 const KEY_BATCH_SIZE = 200
 
 export function createKeyCache(
-  { db, clock }: Pick<Needs, 'db' | 'clock'>,
+  { instanceDb, clock }: Pick<Needs, 'instanceDb' | 'clock'>,
   { maxEntries = MAX_ENTRIES, refreshUntil }: { maxEntries?: number; refreshUntil?: AbortSignal } = {},
 ): KeyCache {
   // Concurrent cache misses share one statement.
   const find = createBatcher({
-    run: (keyIds: readonly string[]) => findKeyOwners(db, keyIds),
+    run: (keyIds: readonly string[]) => findKeyOwners(instanceDb, keyIds),
     maxSize: KEY_BATCH_SIZE,
     // A flood of unknown keys occupies at most two connections.
     concurrency: 2,
@@ -163,7 +163,7 @@ function recordUse(app: Needs, cached: CachedKey): void {
   if (cached.isTouched || (cached.row.lastUsedAt && cached.row.lastUsedAt >= due)) return
   cached.isTouched = true
   const { merchantId, keyId } = cached.row
-  touchKey(app.db, merchantId, keyId, { usedAt: now, unlessAfter: due }).catch((error: unknown) => {
+  touchKey(app.instanceDb, merchantId, keyId, { usedAt: now, unlessAfter: due }).catch((error: unknown) => {
     app.log.write('api_key.last_used_not_saved', { merchantId, keyId, ...errorFields(error) })
   })
 }

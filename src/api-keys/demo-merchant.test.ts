@@ -21,7 +21,13 @@ async function dataFolder(t: TestContext): Promise<string> {
 describe('the merchants of staging', () => {
   async function staging(t: TestContext) {
     const db = await testDatabase(t)
-    const app = { db, clock: systemClock, random, mode: 'test' as const, keyPepper: random.bytes(32) }
+    const app = {
+      instanceDb: db,
+      clock: systemClock,
+      random,
+      mode: 'test' as const,
+      keyPepper: random.bytes(32),
+    }
     return { app, dataDir: await dataFolder(t) }
   }
 

@@ -28,11 +28,11 @@ interface StagingMerchants {
  * when it no longer works. A lock serializes processes that start together.
  */
 export async function ensureStagingMerchants(
-  app: Omit<ApiKeysApp, 'db'> & { db: Db },
+  app: Omit<ApiKeysApp, 'instanceDb'> & { instanceDb: Db },
   dataDir: string,
 ): Promise<StagingMerchants> {
   if (app.mode !== 'test') throw new Error('there is no demo merchant outside staging')
-  const merchants = await app.db.transaction(async (tx) => {
+  const merchants = await app.instanceDb.transaction(async (tx) => {
     await lockDemoMerchant(tx)
     const own = { ...app, db: tx }
     return { demo: await findOrCreateDemo(own), testShop: await findOrCreateTestShop(own) }
@@ -42,24 +42,24 @@ export async function ensureStagingMerchants(
 }
 
 async function findOrCreateTestShop(app: ApiKeysApp): Promise<ManagedMerchant> {
-  const id = await findTestShopId(app.db)
+  const id = await findTestShopId(app.instanceDb)
   if (id !== undefined) return requireMerchant(app, id)
   const merchant = await createMerchant(app, { name: 'Test Shop' })
-  await saveTestShopId(app.db, merchant.id)
+  await saveTestShopId(app.instanceDb, merchant.id)
   return merchant
 }
 
 async function findOrCreateDemo(app: ApiKeysApp): Promise<DemoMerchant> {
-  const stored = (await findDemoKey(app.db)) ?? ''
+  const stored = (await findDemoKey(app.instanceDb)) ?? ''
   const presented = parseApiKey(stored)
-  const key = presented && (await findKeyOwner(app.db, presented.id))
+  const key = presented && (await findKeyOwner(app.instanceDb, presented.id))
   if (presented && key && isUsable(app, key, presented.secret))
     return { merchant: await requireMerchant(app, key.merchantId), apiKey: stored }
   const merchant = key
     ? await requireMerchant(app, key.merchantId)
     : await createMerchant(app, { name: 'Demo Shop' })
   const { apiKey } = await createKey(app, merchant.id, { name: 'Demo key', scopes: ['*'] })
-  await saveDemoKey(app.db, apiKey)
+  await saveDemoKey(app.instanceDb, apiKey)
   return { merchant, apiKey }
 }
 

@@ -6,12 +6,12 @@ import { purgeIdleBuckets } from './rate-limit-queries.ts'
 // The largest bucket at the lowest rate is full after twelve days; most are full after seconds.
 const IDLE_BUCKET_MS = 14 * 24 * 3_600_000
 
-export function apiKeyJobs(app: { db: Db; clock: Clock }): Job[] {
+export function apiKeyJobs(app: { instanceDb: Db; clock: Clock }): Job[] {
   return [
     {
       name: 'purge-rate-limit-buckets',
       intervalMs: 600_000,
-      run: () => purgeIdleBuckets(app.db, addMs(app.clock.now(), -IDLE_BUCKET_MS)),
+      run: () => purgeIdleBuckets(app.instanceDb, addMs(app.clock.now(), -IDLE_BUCKET_MS)),
     },
   ]
 }

@@ -27,7 +27,7 @@ const at = (ms: number): Clock => ({ now: () => addMs(NOW, ms), sleep: async () 
 const failsWith = (code: ApiErrorCode) => (error: unknown) => error instanceof ApiError && error.code === code
 
 function adminAppOn(db: Db) {
-  return { db, clock: at(0), random, mode: 'test' as const, keyPepper: random.bytes(32) }
+  return { instanceDb: db, clock: at(0), random, mode: 'test' as const, keyPepper: random.bytes(32) }
 }
 
 async function createAdminApp(t: TestContext) {
@@ -111,7 +111,7 @@ describe('API keys', () => {
   it('F-79: are stored only as a keyed hash', async (t) => {
     const { app, merchant } = await createAdminApp(t)
     const { apiKey } = await createKey(app, merchant.id, { name: 'till' })
-    const rows = await app.db.query(sql<{ text: string }>`select k::text as text from api_keys k`)
+    const rows = await app.instanceDb.query(sql<{ text: string }>`select k::text as text from api_keys k`)
     const secret = parseApiKey(apiKey)?.secret ?? ''
     assert.equal(secret.length, 43)
     assert.ok(!JSON.stringify(rows).includes(secret))

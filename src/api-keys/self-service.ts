@@ -24,8 +24,8 @@ import {
 
 import { type ApiKeysApp, createKey, personOrigin, revokeKey, rotateKey } from './service.ts'
 
-export interface SelfServiceKeysApp extends Omit<ApiKeysApp, 'db'> {
-  db: Db
+export interface SelfServiceKeysApp extends Omit<ApiKeysApp, 'instanceDb'> {
+  instanceDb: Db
   cursors: Signer
 }
 
@@ -52,15 +52,15 @@ export const MAX_LIVE_KEYS = 20
 const MAX_LIVE_KEYS_IN_ROTATION = 2 * MAX_LIVE_KEYS
 
 export async function listSelfServiceKeys(
-  app: Pick<SelfServiceKeysApp, 'db' | 'cursors'>,
+  app: Pick<SelfServiceKeysApp, 'instanceDb' | 'cursors'>,
   merchant: Merchant,
   query: ListQuery,
 ): Promise<{ keys: KeyRow[]; meta: PageMeta }> {
   const scope = `api-keys:${merchant.id}`
   const { rows, meta } = await paginate(app.cursors, scope, query, async (window) => {
     const [keys, counted] = await Promise.all([
-      listKeyPage(app.db, merchant.id, window),
-      countKeysInPeriod(app.db, merchant.id, window),
+      listKeyPage(app.instanceDb, merchant.id, window),
+      countKeysInPeriod(app.instanceDb, merchant.id, window),
     ])
     return { rows: keys.map((key) => ({ ...key, id: key.keyId })), counted }
   })
@@ -68,11 +68,11 @@ export async function listSelfServiceKeys(
 }
 
 export async function requireSelfServiceKey(
-  app: { db: Tx },
+  app: { instanceDb: Tx },
   merchant: Merchant,
   keyId: string,
 ): Promise<KeyRow> {
-  return requireFound(await findKey(app.db, merchant.id, keyId), 'api_key_not_found')
+  return requireFound(await findKey(app.instanceDb, merchant.id, keyId), 'api_key_not_found')
 }
 
 export function createSelfServiceKey(
@@ -90,7 +90,7 @@ export function createSelfServiceKey(
     const { allowedIps, expiresAt } = requested
     const rateLimit = rateLimitOf(requested) ?? undefined
     const key = { ...input, allowedIps, rateLimit, expiresAt: expiresAt?.toISOString() }
-    return createKey({ ...app, db: tx }, caller.merchant.id, key, {
+    return createKey({ ...app, instanceDb: tx }, caller.merchant.id, key, {
       keyId,
       descendsFrom: own.origins,
     })
@@ -119,14 +119,14 @@ export function rotateSelfServiceKey(
   return issueOnce(app, caller, claim, async (tx, successorId) => {
     const own = await lockCallerRights(app, tx, caller)
     // The successor has the rights of the old key, and this caller receives its secret.
-    assertWithinRights(own, await requireSelfServiceKey({ db: tx }, caller.merchant, keyId))
+    assertWithinRights(own, await requireSelfServiceKey({ instanceDb: tx }, caller.merchant, keyId))
     await assertKeyLimit(app, tx, caller.merchant, MAX_LIVE_KEYS_IN_ROTATION)
     const successor = {
       keyId: successorId,
       endsBy: own.expiresAt,
       descendsFrom: own.origins,
     }
-    return rotateKey({ ...app, db: tx }, caller.merchant.id, keyId, overlapHours, successor)
+    return rotateKey({ ...app, instanceDb: tx }, caller.merchant.id, keyId, overlapHours, successor)
   })
 }
 
@@ -143,11 +143,11 @@ export async function revokeSelfServiceKey(
   }
   const operation = 'POST /api/v1/api-keys/{keyId}/revoke'
   const claim = { merchantId: merchant.id, key, operation, input: { keyId, confirmSelf } }
-  return app.db.transaction(async (tx) => {
+  return app.instanceDb.transaction(async (tx) => {
     const replayed = await isReplay(app, tx, claim)
     const record = replayed
-      ? await requireSelfServiceKey({ db: tx }, merchant, keyId)
-      : await revokeKey({ ...app, db: tx }, merchant.id, keyId)
+      ? await requireSelfServiceKey({ instanceDb: tx }, merchant, keyId)
+      : await revokeKey({ ...app, instanceDb: tx }, merchant.id, keyId)
     return { record, replayed }
   })
 }
@@ -160,12 +160,12 @@ async function issueOnce(
   make: (tx: Tx, keyId: string) => Promise<IssuedKey>,
 ): Promise<IdempotentResult<IssuedKey>> {
   return createIdempotently<IssuedKey>(
-    app,
+    { ...app, db: app.instanceDb },
     { merchantId: merchant.id, key: idempotencyKey, ...claim },
     {
       make: (tx, id) => make(tx, keyIdOfClaim(id)),
       find: async (id) => {
-        const key = await findKey(app.db, merchant.id, keyIdOfClaim(id))
+        const key = await findKey(app.instanceDb, merchant.id, keyIdOfClaim(id))
         return key && { key, apiKey: null }
       },
     },

@@ -23,7 +23,7 @@ import {
 import { type CreateKey, DEFAULT_SCOPES } from './schema.ts'
 
 export interface ApiKeysApp {
-  db: Tx
+  instanceDb: Tx
   clock: Clock
   random: Random
   /** Of the environment: every new key gets it. */
@@ -64,7 +64,7 @@ export async function createKey(
     expiresAt: input.expiresAt ? new Date(input.expiresAt) : null,
     descendsFrom,
   }
-  const key = await insertKey(app.db, newKey, hashSecret(app.keyPepper, fresh.secret))
+  const key = await insertKey(app.instanceDb, newKey, hashSecret(app.keyPepper, fresh.secret))
   return { key, apiKey: formatApiKey(fresh) }
 }
 
@@ -84,19 +84,19 @@ function keyIssues(input: CreateKey, now: Date): Issue[] {
 }
 
 export async function listKeys(
-  app: Pick<ApiKeysApp, 'db'>,
+  app: Pick<ApiKeysApp, 'instanceDb'>,
   merchantId: string,
   window: ListWindow,
 ): Promise<Listed<KeyRow>> {
   await requireMerchant(app, merchantId)
   const { page, limit, offset } = readWindow(window)
-  const items = await listKeyRows(app.db, merchantId, limit, offset)
-  return { items, meta: pageMeta(page, limit, await countKeys(app.db, merchantId)) }
+  const items = await listKeyRows(app.instanceDb, merchantId, limit, offset)
+  return { items, meta: pageMeta(page, limit, await countKeys(app.instanceDb, merchantId)) }
 }
 
 /** The merchant of a key, for operators' routes that name only the key. */
-export async function requireKeyOwner(app: Pick<ApiKeysApp, 'db'>, keyId: string): Promise<string> {
-  const key = await findKeyOwner(app.db, keyId)
+export async function requireKeyOwner(app: Pick<ApiKeysApp, 'instanceDb'>, keyId: string): Promise<string> {
+  const key = await findKeyOwner(app.instanceDb, keyId)
   if (!key) throw new ApiError('api_key_not_found')
   return key.merchantId
 }
@@ -123,7 +123,7 @@ export async function rotateKey(
 ): Promise<CreatedKey> {
   const now = app.clock.now()
   const fresh = generateApiKey(app.mode, app.random, successor.keyId)
-  const key = await replaceKey(app.db, merchantId, keyId, {
+  const key = await replaceKey(app.instanceDb, merchantId, keyId, {
     keyId: fresh.id,
     secretHash: hashSecret(app.keyPepper, fresh.secret),
     createdAt: now,
@@ -136,7 +136,7 @@ export async function rotateKey(
 }
 
 async function rotationError(app: ApiKeysApp, merchantId: string, keyId: string): Promise<ApiError> {
-  const key = await findKeyOwner(app.db, keyId)
+  const key = await findKeyOwner(app.instanceDb, keyId)
   if (key?.merchantId !== merchantId) return new ApiError('api_key_not_found')
   const why = key.revokedAt
     ? 'it was revoked'
@@ -148,11 +148,14 @@ async function rotationError(app: ApiKeysApp, merchantId: string, keyId: string)
 
 /** Permanent and idempotent: a second call changes nothing. */
 export async function revokeKey(
-  app: Pick<ApiKeysApp, 'db' | 'clock'>,
+  app: Pick<ApiKeysApp, 'instanceDb' | 'clock'>,
   merchantId: string,
   keyId: string,
 ): Promise<KeyRow> {
-  return requireFound(await revokeKeyRow(app.db, merchantId, keyId, app.clock.now()), 'api_key_not_found')
+  return requireFound(
+    await revokeKeyRow(app.instanceDb, merchantId, keyId, app.clock.now()),
+    'api_key_not_found',
+  )
 }
 
 type Subject = Pick<Principal, 'type' | 'id'>

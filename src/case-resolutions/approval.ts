@@ -31,7 +31,9 @@ export async function requestApproval(
   const approved = { kind: 'approved', by: actor.by, note: request.note } as const
   if (isToken(actor) || request.resolution === 'ask_again') return approved
   if (!(await needsApproval(app, details, limitsOf(actor, request)))) return approved
-  return app.db.transaction((tx) => propose(app, tx, actor, details.row, request, claim))
+  // Before the transaction: the API keys may be in another database.
+  const isRelated = await isRelatedToProposer(app, details.row, actor)
+  return app.db.transaction((tx) => propose(app, tx, actor, { ...details.row, isRelated }, request, claim))
 }
 
 const isToken = ({ merchant, operatorId }: Actor) => merchant === null && operatorId === undefined
@@ -51,7 +53,7 @@ async function needsApproval(
 ): Promise<boolean> {
   for (const { minor, currency } of amountsOf(row, facts))
     for (const limit of limits) {
-      const threshold = await findLimit(app, row.merchantId, limit, currency)
+      const threshold = await findLimit(app.db, row.merchantId, limit, currency)
       if (threshold !== null && minor >= threshold.minor) return true
     }
   return false
@@ -71,7 +73,7 @@ async function propose(
   app: PaymentsApp,
   tx: Tx,
   actor: Actor,
-  row: CaseDetails['row'],
+  row: CaseDetails['row'] & { isRelated: boolean },
   request: ResolutionRequest,
   claim: KeyClaim | undefined,
 ): Promise<Approval> {
@@ -82,8 +84,10 @@ async function propose(
   const { proposal } = locked
   const isSame = proposal?.resolution === request.resolution && proposal.proof === request.proof
   if (proposal && !isOwn(proposal, actor)) {
-    if (!isSame) throw awaitingApproval(proposal)
-    await requireIndependent(tx, row.merchantId, proposal, actor)
+    // Another person has proposed since the case was read.
+    const isKnown = proposal.by === row.proposal?.by && proposal.operatorId === row.proposal.operatorId
+    if (!isSame || !isKnown) throw awaitingApproval(proposal)
+    if (row.isRelated) throw notIndependent(proposal, actor)
     return { kind: 'approved', by: `${proposal.by}, ${by}`, note: bothNotes(proposal, by, request) }
   }
   if (isSame || (claim && (await isReplay(app, tx, claim)))) return { kind: 'proposed', replayed: true }
@@ -96,16 +100,18 @@ const isOwn = (proposal: Proposal, { by, operatorId }: Actor) =>
   proposal.by === by && proposal.operatorId === operatorId
 
 /** A person who may create keys could otherwise approve with a second key. Operators have no keys of the merchant. */
-async function requireIndependent(
-  tx: Tx,
-  merchantId: string,
-  proposal: Proposal,
+async function isRelatedToProposer(
+  { instanceDb }: PaymentsApp,
+  { merchantId, proposal }: CaseDetails['row'],
   actor: Actor,
-): Promise<void> {
-  if (proposal.operatorId !== undefined || actor.operatorId !== undefined) return
-  const [proposer, approver] = [proposal.by, actor.by]
-  if (!(await areRelated(tx, merchantId, principalOf(proposer), principalOf(approver)))) return
-  throw new ApiError('approver_not_independent', {
+): Promise<boolean> {
+  if (!proposal || isOwn(proposal, actor)) return false
+  if (proposal.operatorId !== undefined || actor.operatorId !== undefined) return false
+  return areRelated(instanceDb, merchantId, principalOf(proposal.by), principalOf(actor.by))
+}
+
+function notIndependent({ by: proposer }: Proposal, { by: approver }: Actor): ApiError {
+  return new ApiError('approver_not_independent', {
     message: `${proposer} has proposed this, and ${approver} was created or rotated with it or with the same key. Approve it as another person, or with a key of theirs which the operator has created.`,
   })
 }

@@ -7,7 +7,7 @@ export function checkoutJobs(app: PaymentsApp): Job[] {
     {
       name: 'purge-prompt-windows',
       intervalMs: 600_000,
-      run: () => purgePromptWindows(app.db, app.clock.now()),
+      run: () => purgePromptWindows(app.instanceDb, app.clock.now()),
     },
   ]
 }

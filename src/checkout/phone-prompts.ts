@@ -124,7 +124,7 @@ export async function claimPhone(
   const limit = app.settings.promptsPerNumber
   if (phone === undefined || limit === 0) return
   const now = app.clock.now()
-  const claimed = await claimPrompt(app.db, {
+  const claimed = await claimPrompt(app.instanceDb, {
     phoneHash: hmacSha256(app.promptKey, phone),
     attemptKey,
     now,

@@ -3,6 +3,8 @@
 import { createKeyCache } from '../api-keys/authenticate.ts'
 import { createDeliveryWriter } from '../deliveries/app.ts'
 import { createSigner, createVault } from '../kit/crypto.ts'
+import type { Db } from '../kit/db/db.ts'
+import { checkHome } from '../kit/db/home-check.ts'
 import { createCappedLists } from '../kit/db/pagination.ts'
 import { withCommitFailpoints } from '../kit/failpoints.ts'
 import { createBackground } from '../kit/http/background.ts'
@@ -26,41 +28,40 @@ import type { Addresses, Parts } from './parts.ts'
 export type App = Awaited<ReturnType<typeof composeApp>>['app']
 
 export async function composeApp(parts: Parts, addresses: Addresses) {
-  const { config, clock, log, random, stops, counters, tracing } = parts
+  const { config, clock, log, random, stops, counters } = parts
   const { mode } = config
-  const db = tracing.db(withCommitFailpoints(parts.tenantDb, config.failpoints))
-  const instanceDb = tracing.db(withCommitFailpoints(parts.instanceDb, config.failpoints))
-  const unscopedDb = tracing.db(withCommitFailpoints(parts.db, config.failpoints))
-  const secrets = await loadSecrets(db, config, random)
+  const databases = openHandles(parts)
+  const { db, instanceDb, unscopedDb, unscopedInstanceDb } = databases
+  const secrets = await loadSecrets(instanceDb, config, random)
   const vault = createVault(secrets.encryptionKeys, random)
-  await requireKeyring(db, vault)
+  await requireKeyring(instanceDb, vault)
   const { http, publicHttp } = openHttpClients(parts)
   const stopped = new AbortController()
   stops.push(async () => stopped.abort())
   const refreshUntil = stopped.signal
   const { provider, ...gateways } = await composeGateways(parts, {
-    ...{ db, unscopedDb, vault, http, secrets, refreshUntil },
+    ...{ ...databases, vault, http, secrets, refreshUntil },
     ...addresses,
   })
   const background = createBackground({ log })
   stops.push(() => background.settled())
   const app = {
     ...gateways,
-    ...{ db, instanceDb, clock, random, log, vault, mode, publicHttp, counters, background },
+    ...{ ...databases, clock, random, log, vault, mode, publicHttp, counters, background },
     cursors: createSigner(secrets.cursorKey),
     keyPepper: secrets.keyPepper,
-    keyCache: createKeyCache({ db: unscopedDb, clock }, { refreshUntil }),
+    keyCache: createKeyCache({ instanceDb: unscopedInstanceDb, clock }, { refreshUntil }),
     cappedLists: createCappedLists(clock),
-    merchantProfile: createMerchantProfiles({ db: unscopedDb, clock }),
+    merchantProfile: createMerchantProfiles({ instanceDb: unscopedInstanceDb, clock }),
     writers: createPaymentWriters(unscopedDb, clock),
-    isSuspended: (id: string) => isSuspended({ db }, id),
+    isSuspended: (id: string) => isSuspended({ instanceDb }, id),
     wakeRefunds: async ({ isRefund = false, ...wake }: RefundWake & { isRefund?: boolean }) => {
       await wakeRefunds({ db, clock }, wake)
       if (isRefund) await wakeLookup({ db, clock }, wake)
     },
     wakeRefundByKey: (refund: RefundKey, report: Report | null) =>
       wakeRefundWithReport({ db, clock }, refund, report),
-    requireMerchant: (id: string) => requireMerchant({ db }, id),
+    requireMerchant: (id: string) => requireMerchant({ instanceDb }, id),
     checkCapacity: (payment: PaymentRow) => reserveSlot({ db, clock }, payment),
     finishDelivery: createDeliveryWriter(unscopedDb),
     failpoints: config.failpoints,
@@ -83,6 +84,25 @@ export async function composeApp(parts: Parts, addresses: Addresses) {
     },
   }
   return { app, provider }
+}
+
+/** The database handles of the service, each with its trace spans and failpoints. */
+function openHandles({ config, tracing, db, tenantDb, peopleDb }: Parts) {
+  const open = (handle: Db, home: 'instance' | 'cell') =>
+    checkHome(tracing.db(withCommitFailpoints(handle, config.failpoints)), home)
+  return {
+    /** The merchants' data, in a request only that of its merchant. */
+    db: open(tenantDb, 'cell'),
+    /** The merchants' data of every merchant: batched writes, caches, and records that the tenant role may not write. */
+    unscopedDb: open(db, 'cell'),
+    /** The tables of the instance, in a request only the rows of its merchant. */
+    instanceDb: open(tenantDb, 'instance'),
+    unscopedInstanceDb: open(db, 'instance'),
+    /** People belong to the instance, and to no merchant. */
+    peopleDb: open(peopleDb, 'instance'),
+    /** Records of a merchant that its own role may not write, with the actor of the request. */
+    auditedDb: open(peopleDb, 'cell'),
+  }
 }
 
 /** The address of the return is known once the server listens, so the client is made at the first sign-in. */

@@ -62,7 +62,7 @@ export async function fillDemo(config: Config, options: DemoOptions): Promise<Fi
     const url = await serviceUrl(config)
     const [clock, random] = [systemClock, systemRandom(systemClock)]
     const people = await createSignIns(
-      { instanceDb: db, clock, random, mode: config.mode },
+      { peopleDb: db, clock, random, mode: config.mode },
       filled.merchantId,
       url,
     )
@@ -136,12 +136,12 @@ function composeDemo(
   const provider = createDemoProvider({ clock, random, secret: secrets.sandboxSecret, pagesUrl })
   const p2pGateways = keepRails(createP2pGateways({ db, clock, random, mode }, db))
   // Caches are not simulated: what they hold does not change.
-  const cached = { db, clock: systemClock }
+  const cached = { db, instanceDb: db, clock: systemClock }
   const gateways = createDemoGateways(db, config, { provider, p2pGateways, vault, log, url, secrets })
   const base = {
-    ...{ db, clock, random, log, vault, mode, provider, gateways, p2pGateways },
+    ...{ db, instanceDb: db, clock, random, log, vault, mode, provider, gateways, p2pGateways },
     addPerson: (...[merchantId, person]: Parameters<DemoApp['addPerson']>) =>
-      addPerson({ instanceDb: db, clock, random, mode }, merchantId, person),
+      addPerson({ peopleDb: db, clock, random, mode }, merchantId, person),
     gatewayNames: [provider.gateway.name],
     findRefunds: (...wanted: Parameters<DemoApp['findRefunds']>) => findGatewayRefunds(db, ...wanted),
     sandbox: provider.gateway,
@@ -155,7 +155,7 @@ function composeDemo(
     wakeRefunds: (wake: Parameters<DemoApp['wakeRefunds']>[0]) => wakeRefunds({ db, clock }, wake),
     wakeRefundByKey: (...[refund, report]: Parameters<DemoApp['wakeRefundByKey']>) =>
       wakeRefundWithReport({ db, clock }, refund, report),
-    requireMerchant: (id: string) => requireMerchant({ db }, id),
+    requireMerchant: (id: string) => requireMerchant({ instanceDb: db }, id),
     checkCapacity: (payment: Parameters<DemoApp['checkCapacity']>[0]) => reserveSlot({ db, clock }, payment),
     finishDelivery: createDeliveryWriter(db),
     publicHttp: createReceiver(clock, nowMs),

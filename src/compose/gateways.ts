@@ -51,6 +51,7 @@ export const SANDBOX_PATH = '/sandbox'
 interface Needs extends Addresses {
   db: Db
   unscopedDb: Db
+  unscopedInstanceDb: Db
   vault: Vault
   http: HttpClient
   secrets: InstanceSecrets
@@ -66,7 +67,7 @@ export async function composeGateways(parts: Parts, needs: Needs) {
   const measure = createGatewayMeasure(measured.metrics)
   const builtIn = mode === 'test' ? [measure(sandbox)] : []
   const p2pGateways = createP2pGateways({ db, clock, random, mode }, unscopedDb, refreshUntil)
-  const routingSettings = createRoutingSettings({ db: unscopedDb, clock }, refreshUntil)
+  const routingSettings = createRoutingSettings({ db: needs.unscopedInstanceDb, clock }, refreshUntil)
   const routingRules = async (merchantId: string) => (await routingSettings(merchantId)).rules
   const merchantCountry = async (merchantId: string) => (await routingSettings(merchantId)).country
   const callbackPaths = createCallbackPaths(needs.secrets.callbackKeys)
@@ -108,9 +109,9 @@ export async function composeGateways(parts: Parts, needs: Needs) {
 }
 
 /** The access tokens of gateways: shared by all processes, and never scoped to a merchant. */
-function composeTokens({ clock, log, measured }: Parts, { unscopedDb, vault, secrets }: Needs) {
+function composeTokens({ clock, log, measured }: Parts, { unscopedInstanceDb, vault, secrets }: Needs) {
   const grants = measured.metrics.counter(METRICS.gatewayTokenGrants)
-  const store = createTokenStore(unscopedDb)
+  const store = createTokenStore(unscopedInstanceDb)
   const count = (gateway: string, outcome: string) => grants.add([gateway, outcome])
   return createTokenSources({ store, vault, clock, log, key: secrets.tokenKey, count })
 }

@@ -24,7 +24,7 @@ export interface Parts {
   /** With row-level security: inside a request it sees only the rows of the request's merchant. */
   tenantDb: Db
   /** Never scoped to a merchant; changes carry the actor of the request. For people, who belong to the instance. */
-  instanceDb: Db
+  peopleDb: Db
   stops: Stops
   counters: Counters
   measured: ServiceMetrics

@@ -107,7 +107,7 @@ export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
     ...gatewayCheckRoutes(app),
     ...operatorCaseRoutes(app),
     ...operatorAuditRoutes({ ...app, auditedOperations }),
-    ...encryptionRoutes({ ...app, unauditedDb: unscopedDb }),
+    ...encryptionRoutes(app),
     ...instanceRoutes(app),
     ...reconciliationRoutes({
       ...app,
@@ -125,7 +125,7 @@ export function personRoutes(app: App): PersonRoute[] {
     ...requestLogRoutes(app),
     ...deliveryFailureRoutes(app),
     // Saving an account also writes records of the instance: when to look for its refunds, and its access tokens.
-    ...ownGatewayRoutes({ ...app, publicUrl, db: app.instanceDb }),
+    ...ownGatewayRoutes({ ...app, publicUrl, db: app.auditedDb }),
     ...ownReconciliationRoutes({ ...app, findRefunds: (...wanted) => findGatewayRefunds(app.db, ...wanted) }),
     ...refundLimitRoutes(app),
     ...refundRequestRoutes(app),

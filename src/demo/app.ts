@@ -36,6 +36,7 @@ export interface DemoProvider {
 /** The services, with a simulated clock and everything inside this process. */
 export interface DemoApp extends LinksApp, P2pApp, DeliveriesApp, SandboxApiApp, ReconciliationApp {
   db: TransactionDb
+  instanceDb: TransactionDb
   keyPepper: Uint8Array
   provider: DemoProvider
   addPerson(merchantId: string, person: DemoPerson): Promise<Principal>

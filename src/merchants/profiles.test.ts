@@ -23,8 +23,8 @@ async function createAdminApp(t: TestContext) {
       return db.query(statement, values)
     },
   }
-  const app = { db, clock, random, mode: 'test' as const, keyPepper: random.bytes(32) }
-  return { app, clock, queries, profileOf: createMerchantProfiles({ db: counted, clock }) }
+  const app = { instanceDb: db, clock, random, mode: 'test' as const, keyPepper: random.bytes(32) }
+  return { app, clock, queries, profileOf: createMerchantProfiles({ instanceDb: counted, clock }) }
 }
 
 const writeSettings = sql<unknown>`
@@ -132,7 +132,7 @@ describe('the profile of a merchant', () => {
       },
     }
     const { id } = await createMerchant(app, { name: 'Old Shop' })
-    await app.db.query(writeSettings, [id, JSON.stringify(old)])
+    await app.instanceDb.query(writeSettings, [id, JSON.stringify(old)])
     // The list is not empty, because an empty list would allow every origin.
     assert.deepEqual(await profileOf(id), {
       ...PLAIN,
@@ -142,7 +142,7 @@ describe('the profile of a merchant', () => {
     })
 
     await updateMerchant(app, id, { settings: { branding: { accentColor: '#112233' } } })
-    const [row] = await app.db.query(readStored, [id])
+    const [row] = await app.instanceDb.query(readStored, [id])
     const branding = { ...old.branding, accentColor: '#112233' }
     assert.deepEqual(row?.settings, { ...old, branding }, 'what has no meaning here is left where it is')
   })
@@ -151,7 +151,7 @@ describe('the profile of a merchant', () => {
     const { app } = await createAdminApp(t)
     const { id, settings } = await createMerchant(app, { name: 'Old Shop' })
     for (const branding of [null, 'text', 7, [], ['a'], true]) {
-      await app.db.query(writeSettings, [id, JSON.stringify({ branding, redirectOrigins: branding })])
+      await app.instanceDb.query(writeSettings, [id, JSON.stringify({ branding, redirectOrigins: branding })])
       assert.deepEqual((await requireMerchant(app, id)).settings.branding, settings.branding)
       const changed = await updateMerchant(app, id, { settings: { branding: { accentColor: '#112233' } } })
       assert.deepEqual(changed.settings.branding, { ...settings.branding, accentColor: '#112233' })

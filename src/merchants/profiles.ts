@@ -35,14 +35,14 @@ const PROFILE_TTL_MS = 30_000
 const MAX_PROFILES = 2_000
 
 export function createMerchantProfiles(app: {
-  db: Db
+  instanceDb: Db
   clock: Clock
 }): (merchantId: string) => Promise<MerchantProfile> {
   const profiles = createCache({
     clock: app.clock,
     ttlMs: PROFILE_TTL_MS,
     maxEntries: MAX_PROFILES,
-    load: (merchantId) => readProfile(app.db, merchantId),
+    load: (merchantId) => readProfile(app.instanceDb, merchantId),
   })
   return profiles.get
 }

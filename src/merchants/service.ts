@@ -21,7 +21,7 @@ import type { CreateMerchant, LimitSetting, MerchantSettings, UpdateMerchant } f
 import { patchOf, readSettings, settingsIssues } from './settings.ts'
 
 export interface MerchantsApp {
-  db: Tx
+  instanceDb: Tx
   clock: Clock
   random: Random
   /** Of the environment: every new merchant gets it. */
@@ -41,7 +41,7 @@ export async function createMerchant(app: MerchantsApp, input: CreateMerchant): 
   assertValidSettings(app, input)
   const { fields, branding } = patchOf(input.settings ?? {})
   const now = app.clock.now()
-  const row = await insertMerchant(app.db, {
+  const row = await insertMerchant(app.instanceDb, {
     id: app.random.uuid(),
     name: input.name,
     mode: app.mode,
@@ -55,27 +55,30 @@ export async function createMerchant(app: MerchantsApp, input: CreateMerchant): 
 }
 
 export async function listMerchants(
-  app: Pick<MerchantsApp, 'db'>,
+  app: Pick<MerchantsApp, 'instanceDb'>,
   window: ListWindow,
 ): Promise<Listed<ManagedMerchant>> {
   const { page, limit, offset } = readWindow(window)
-  const rows = await listMerchantRows(app.db, limit, offset)
-  return { items: rows.map(toMerchant), meta: pageMeta(page, limit, await countMerchants(app.db)) }
+  const rows = await listMerchantRows(app.instanceDb, limit, offset)
+  return { items: rows.map(toMerchant), meta: pageMeta(page, limit, await countMerchants(app.instanceDb)) }
 }
 
 export async function requireMerchant(
-  app: Pick<MerchantsApp, 'db'>,
+  app: Pick<MerchantsApp, 'instanceDb'>,
   merchantId: string,
 ): Promise<ManagedMerchant> {
-  return toMerchant(requireMerchantRow(await findMerchant(app.db, merchantId)))
+  return toMerchant(requireMerchantRow(await findMerchant(app.instanceDb, merchantId)))
 }
 
 /** A suspended merchant collects nothing: its keys are rejected, and its open checkouts accept no further attempt. */
-export async function isSuspended(app: Pick<MerchantsApp, 'db'>, merchantId: string): Promise<boolean> {
-  return (await findMerchant(app.db, merchantId))?.status === 'suspended'
+export async function isSuspended(
+  app: Pick<MerchantsApp, 'instanceDb'>,
+  merchantId: string,
+): Promise<boolean> {
+  return (await findMerchant(app.instanceDb, merchantId))?.status === 'suspended'
 }
 
-type MerchantUpdateApp = Pick<MerchantsApp, 'db' | 'clock'>
+type MerchantUpdateApp = Pick<MerchantsApp, 'instanceDb' | 'clock'>
 
 /** Pages show the change within 30 s, the TTL of the profile cache. */
 export async function updateMerchant(
@@ -111,7 +114,9 @@ async function changeMerchant(
   merchantId: string,
   changes: Parameters<typeof updateMerchantRow>[2],
 ): Promise<ManagedMerchant> {
-  return toMerchant(requireMerchantRow(await updateMerchantRow(app.db, merchantId, changes, app.clock.now())))
+  return toMerchant(
+    requireMerchantRow(await updateMerchantRow(app.instanceDb, merchantId, changes, app.clock.now())),
+  )
 }
 
 function requireMerchantRow(row: MerchantRow | undefined): MerchantRow {
@@ -124,12 +129,12 @@ function toMerchant(row: MerchantRow): ManagedMerchant {
 
 /** From which amount of this currency the limit applies; null for never. */
 export async function findLimit(
-  app: { db: Tx },
+  db: Tx,
   merchantId: string,
   setting: LimitSetting,
   currency: Currency,
 ): Promise<Money | null> {
-  const row = await findMerchant(app.db, merchantId)
+  const row = await findMerchant(db, merchantId)
   const limits = row ? readSettings(row.settings, row.mode)[setting] : []
   return limitOf(limits, currency)
 }

@@ -69,6 +69,7 @@ export interface PaymentsApp extends CustomersApp {
   log: Log
   gateways: Gateways
   settings: PaymentSettings
+  instanceDb: Db
   writers: PaymentWriters
   failpoints: Failpoints
   counters: Counters

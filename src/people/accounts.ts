@@ -76,7 +76,7 @@ export function accountOf(app: PeopleApp, principal: Principal, origin: Origin) 
     removePasskey: (id: string) => removePasskey(app, principal, id),
     startConfirmation: () => startConfirmation(app, principal),
     confirmWithPasskey: (answer: PasskeyAnswer) => confirmWithPasskey(app, principal, answer, origin),
-    memberships: () => listMembershipsOfUser(app.instanceDb, principal.user.id),
+    memberships: () => listMembershipsOfUser(app.peopleDb, principal.user.id),
     choose: (merchantId: string) => chooseMerchant(app, principal, merchantId),
     signOut: () => signOut(app, principal, origin),
     useSubmission: (submission: string) => useSubmission(app, principal, submission),
@@ -92,7 +92,7 @@ async function saveProfile(
   { name, language }: { name: string; language: string },
 ): Promise<void> {
   if (!isPersonName(name)) throw new PeopleError('name_not_valid')
-  await setProfile(app.instanceDb, user.id, name, language)
+  await setProfile(app.peopleDb, user.id, name, language)
 }
 
 /** Ends the other sessions, and returns the new token of this one. */
@@ -105,7 +105,7 @@ export async function changePassword(
   const { user, sessionId } = principal
   assertGoodPassword(password, user.email)
   const hash = await app.passwords.hash(password)
-  return app.instanceDb.transaction(async (tx) => {
+  return app.peopleDb.transaction(async (tx) => {
     await replacePassword(app, tx, user.id, hash, sessionId)
     return renewSession(app, tx, sessionId)
   })
@@ -149,13 +149,13 @@ export async function requestPasswordReset(
   origin: Origin,
 ): Promise<() => Promise<PasswordReset | undefined>> {
   const address = normalizeEmail(email)
-  const user = await findUserByEmail(app.instanceDb, address)
+  const user = await findUserByEmail(app.peopleDb, address)
   await admitAttempt(app, { factor: 'reset', account: address, userId: user?.id, device: null, origin })
   return async () => {
     if (!user || user.disabledAt) return undefined
     const actor = { id: user.id, target: user.id }
     const token = await runAsUser(app, actor, origin, 'password.reset_request', () =>
-      createLink(app, app.instanceDb, 'reset_password', user.id, RESET_MS),
+      createLink(app, app.peopleDb, 'reset_password', user.id, RESET_MS),
     )
     return { email: user.email, language: user.language, token }
   }
@@ -172,12 +172,12 @@ export async function resetPassword(
   origin: Origin,
 ): Promise<void> {
   const hash = hashToken(token)
-  const user = hash && (await findLinkUser(app.instanceDb, hash, 'reset_password', app.clock.now()))
+  const user = hash && (await findLinkUser(app.peopleDb, hash, 'reset_password', app.clock.now()))
   if (!user) throw new PeopleError('link_not_valid')
   assertGoodPassword(password, user.email)
   const passwordHash = await app.passwords.hash(password)
   await runAsUser(app, { id: user.id, target: user.id }, origin, 'password.reset', () =>
-    app.instanceDb.transaction(async (tx) => {
+    app.peopleDb.transaction(async (tx) => {
       const userId = await useLink(tx, hash, 'reset_password', app.clock.now())
       if (userId === undefined) throw new PeopleError('link_not_valid')
       await replacePassword(app, tx, userId, passwordHash, null)
@@ -208,7 +208,7 @@ async function removeFactors(tx: Tx, userId: string): Promise<void> {
  */
 export async function disableUser(app: PeopleApp, userId: string): Promise<void> {
   const now = app.clock.now()
-  await app.instanceDb.transaction(async (tx) => {
+  await app.peopleDb.transaction(async (tx) => {
     if (!(await disableUserRow(tx, userId, now))) throw new PeopleError('member_not_found')
     await endAccess(app, tx, userId, null)
     await revokeInvitationsOf(tx, null, userId, now)

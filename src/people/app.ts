@@ -9,9 +9,9 @@ import type { PasswordHasher } from './passwords.ts'
 
 export interface PeopleApp {
   /** Scoped to the merchant inside a request of a merchant: memberships and invitations are read and changed with it. */
-  db: Db
-  /** Never scoped to a merchant: users, sessions and links belong to the instance. Its changes are audited. */
   instanceDb: Db
+  /** Never scoped to a merchant: users, sessions and links belong to the instance. Its changes are audited. */
+  peopleDb: Db
   clock: Clock
   random: Random
   vault: Vault

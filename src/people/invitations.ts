@@ -18,13 +18,13 @@ export interface ShownInvitation extends OpenInvitation {
 /** What the page of the link shows; it is not used by that. */
 export async function showInvitation(app: PeopleApp, token: string): Promise<ShownInvitation> {
   const { invitation } = await requireInvitation(app, token)
-  const user = await findUserByEmail(app.instanceDb, invitation.email)
+  const user = await findUserByEmail(app.peopleDb, invitation.email)
   return { ...invitation, hasAccount: user !== undefined }
 }
 
 async function requireInvitation(app: PeopleApp, token: string) {
   const hash = hashToken(token)
-  const invitation = hash && (await findOpenInvitation(app.instanceDb, hash, app.clock.now()))
+  const invitation = hash && (await findOpenInvitation(app.peopleDb, hash, app.clock.now()))
   if (!invitation) throw new PeopleError('link_not_valid')
   return { hash, invitation }
 }
@@ -38,7 +38,7 @@ export async function acceptWithNewAccount(
 ): Promise<StartedSession> {
   const { hash, invitation } = await requireInvitation(app, token)
   const { email, role } = invitation
-  if (await findUserByEmail(app.instanceDb, email)) throw new PeopleError('account_exists')
+  if (await findUserByEmail(app.peopleDb, email)) throw new PeopleError('account_exists')
   if (!isPersonName(input.name)) throw new PeopleError('name_not_valid')
   assertGoodPassword(input.password, email)
   const passwordHash = await app.passwords.hash(input.password)
@@ -76,7 +76,7 @@ export async function acceptAsMember(
     throw new PeopleError('wrong_account')
   const actor = { id: user.id, sessionId, target: invitation.id }
   await runAsUser(app, actor, origin, 'invitation.accept', () =>
-    app.instanceDb.transaction(async (tx) => {
+    app.peopleDb.transaction(async (tx) => {
       await useInvitation(app, tx, hash)
       await join(app, tx, invitation, user.id)
     }),

@@ -19,7 +19,7 @@ const KEPT_MS = {
   devices: 180 * DAY_MS,
 } as const
 
-export function peopleJobs({ db, clock }: { db: Db; clock: Clock }): Job[] {
+export function peopleJobs({ peopleDb: db, clock }: { peopleDb: Db; clock: Clock }): Job[] {
   return [
     {
       name: 'purge-people',

@@ -16,7 +16,7 @@ import {
   saveLimits,
 } from './limit-queries.ts'
 
-type LimitsApp = Pick<PeopleApp, 'instanceDb' | 'clock' | 'peopleKey'>
+type LimitsApp = Pick<PeopleApp, 'peopleDb' | 'clock' | 'peopleKey'>
 
 interface Policy {
   /** Failures without a wait. */
@@ -68,18 +68,18 @@ export async function admitAttempt(app: LimitsApp, attempt: Attempt): Promise<Ad
   const fresh = freshRows(app, attempt, now)
   const ids = fresh.map(({ id }) => id)
   // Most guesses of an attack end here, after one read.
-  const seen = decide(withStored(fresh, await findLimits(app.instanceDb, ids)), now)
+  const seen = decide(withStored(fresh, await findLimits(app.peopleDb, ids)), now)
   if (seen.waitUntil && !seen.rows) throw refusal(seen.waitUntil, now)
   const actor = { id: attempt.userId ?? accountIdOf(app, attempt) }
   const decided = await runAsUser(app, actor, attempt.origin, 'sign_in.limit', () =>
-    app.instanceDb.transaction(async (tx) => {
+    app.peopleDb.transaction(async (tx) => {
       const decision = decide(withStored(fresh, await lockLimits(tx, fresh)), now)
       if (decision.rows) await saveLimits(tx, decision.rows)
       return decision
     }),
   )
   if (decided.waitUntil) throw refusal(decided.waitUntil, now)
-  return { clear: () => clearLimits(app.instanceDb, ids) }
+  return { clear: () => clearLimits(app.peopleDb, ids) }
 }
 
 function refusal(until: Date, now: Date): PeopleError {

@@ -102,7 +102,7 @@ export async function createChallenge(
   principal: Principal | null,
 ): Promise<string> {
   const challenge = newToken(app.random)
-  await insertChallenge(app.instanceDb, {
+  await insertChallenge(app.peopleDb, {
     ...{ hash: hashOfNew(challenge), purpose, userId: principal?.user.id ?? null },
     expiresAt: addMs(app.clock.now(), CHALLENGE_MS),
   })
@@ -117,7 +117,7 @@ async function useChallenge(
   userId: string | null,
 ): Promise<void> {
   const hash = hashToken(challenge)
-  const isValid = hash && (await useChallengeHash(app.instanceDb, hash, purpose, userId, app.clock.now()))
+  const isValid = hash && (await useChallengeHash(app.peopleDb, hash, purpose, userId, app.clock.now()))
   if (!isValid) throw new PeopleError('passkey_refused')
 }
 
@@ -142,10 +142,10 @@ export async function addPasskey(
   await useChallenge(app, answer, 'registration', userId)
   const verified = verifyRegistration(expectationOf(app, answer))
   if ('refused' in verified) throw new PeopleError('passkey_refused')
-  if ((await listPasskeyRows(app.instanceDb, userId)).length >= MAX_PASSKEYS)
+  if ((await listPasskeyRows(app.peopleDb, userId)).length >= MAX_PASSKEYS)
     throw new PeopleError('too_many_passkeys')
   const { credentialId, publicKey, signCount, isBackedUp } = verified
-  const passkey = await insertPasskey(app.instanceDb, {
+  const passkey = await insertPasskey(app.peopleDb, {
     ...{ id: app.random.uuid(), userId, credentialId, publicKey, signCount: BigInt(signCount), isBackedUp },
     ...{ name: answer.name, createdAt: app.clock.now(), lastUsedAt: null },
   })
@@ -154,12 +154,12 @@ export async function addPasskey(
 }
 
 export function listPasskeys(app: PeopleApp, { user }: Principal): Promise<PasskeyRow[]> {
-  return listPasskeyRows(app.instanceDb, user.id)
+  return listPasskeyRows(app.peopleDb, user.id)
 }
 
 export async function removePasskey(app: PeopleApp, principal: Principal, id: string): Promise<void> {
   requireRecentAuthentication(app, principal)
-  const isRemoved = await deletePasskeyRow(app.instanceDb, id, principal.user.id)
+  const isRemoved = await deletePasskeyRow(app.peopleDb, id, principal.user.id)
   if (!isRemoved) throw new PeopleError('passkey_refused')
 }
 
@@ -171,7 +171,7 @@ export async function signInWithPasskey(
   const attempt = await admit(app, origin)
   await useChallenge(app, answer, 'sign_in', null)
   const { passkey, use } = await verifyAnswer(app, answer)
-  const user = await findActiveUser(app.instanceDb, passkey.userId)
+  const user = await findActiveUser(app.peopleDb, passkey.userId)
   if (user?.kind !== answer.kind) throw new PeopleError('passkey_refused')
   // The question and the answer were counted.
   await attempt.clear()
@@ -192,7 +192,7 @@ export async function confirmWithPasskey(
   await useChallenge(app, answer, 'step_up', principal.user.id)
   const { passkey, use } = await verifyAnswer(app, answer)
   if (passkey.userId !== principal.user.id) throw new PeopleError('passkey_refused')
-  await recordUse(app, app.instanceDb, passkey, use)
+  await recordUse(app, app.peopleDb, passkey, use)
   return renewAsUser(app, principal, origin)
 }
 
@@ -201,7 +201,7 @@ async function verifyAnswer(
   answer: PasskeyAnswer,
 ): Promise<{ passkey: PasskeyRow; use: PasskeyUse }> {
   const id = credentialIdOf(answer.response)
-  const passkey = id === undefined ? undefined : await findPasskey(app.instanceDb, id)
+  const passkey = id === undefined ? undefined : await findPasskey(app.peopleDb, id)
   if (!passkey) throw new PeopleError('passkey_refused')
   const credential = { ...passkey, signCount: Number(passkey.signCount) }
   const use = verifyAssertion({ ...expectationOf(app, answer), credential })

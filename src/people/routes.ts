@@ -125,7 +125,7 @@ export function operatorPeopleRoutes(app: Needs): OperatorRoute[] {
   ]
 }
 
-function openInvitationRoutes({ db, clock }: Needs): OperatorRoute[] {
+function openInvitationRoutes({ peopleDb: db, clock }: Needs): OperatorRoute[] {
   return [
     operatorRoute({
       method: 'GET',

@@ -35,21 +35,21 @@ export async function startTotp(
   requireRecentAuthentication(app, principal)
   const { id, email } = principal.user
   const secret = newTotpSecret(app.random)
-  await savePendingTotp(app.instanceDb, id, app.vault.seal(secret, contextOf(id)))
+  await savePendingTotp(app.peopleDb, id, app.vault.seal(secret, contextOf(id)))
   return { secret, uri: totpUri({ issuer, account: email, secret }) }
 }
 
 /** Turns the second factor on with the first code of the app. Returns recovery codes, which are not shown again. */
 export async function confirmTotp(app: PeopleApp, principal: Principal, code: string): Promise<string[]> {
   requireRecentAuthentication(app, principal)
-  const user = await findActiveUser(app.instanceDb, principal.user.id)
+  const user = await findActiveUser(app.peopleDb, principal.user.id)
   const sealed = user?.totpPendingSealed
   if (!sealed) throw new PeopleError('totp_not_started')
   const secret = app.vault.open(sealed, contextOf(user.id))
   const counter = verifyTotp({ secret, code, now: app.clock.now(), lastCounter: null })
   if (counter === null) throw new PeopleError('second_factor_failed')
   const codes = newRecoveryCodes(app)
-  await app.instanceDb.transaction(async (tx) => {
+  await app.peopleDb.transaction(async (tx) => {
     if (!(await confirmTotpSecret(tx, user.id, sealed, counter))) throw new PeopleError('totp_not_started')
     await replaceRecoveryCodes(tx, user.id, hashesOf(app, user.id, codes))
   })
@@ -58,7 +58,7 @@ export async function confirmTotp(app: PeopleApp, principal: Principal, code: st
 
 export async function removeTotp(app: PeopleApp, principal: Principal): Promise<void> {
   requireRecentAuthentication(app, principal)
-  await app.instanceDb.transaction(async (tx) => {
+  await app.peopleDb.transaction(async (tx) => {
     await removeTotpSecret(tx, principal.user.id)
     await replaceRecoveryCodes(tx, principal.user.id, [])
   })
@@ -70,12 +70,12 @@ export async function renewRecoveryCodes(app: PeopleApp, principal: Principal): 
   if (!principal.user.hasTotp) throw new PeopleError('totp_not_started')
   const codes = newRecoveryCodes(app)
   const { id } = principal.user
-  await app.instanceDb.transaction((tx) => replaceRecoveryCodes(tx, id, hashesOf(app, id, codes)))
+  await app.peopleDb.transaction((tx) => replaceRecoveryCodes(tx, id, hashesOf(app, id, codes)))
   return codes
 }
 
 export function recoveryCodesLeft(app: PeopleApp, { user }: Principal): Promise<number> {
-  return countRecoveryCodes(app.instanceDb, user.id)
+  return countRecoveryCodes(app.peopleDb, user.id)
 }
 
 /** Whether the code is right: one of the app, or a recovery code. Either is used up by that. */
@@ -84,12 +84,12 @@ export async function useSecondFactor(app: PeopleApp, user: UserRow, code: strin
   const recovery = readRecoveryCode(code)
   if (recovery !== undefined) {
     const [hash] = hashesOf(app, user.id, [recovery])
-    return hash !== undefined && useRecoveryCodeHash(app.instanceDb, user.id, hash)
+    return hash !== undefined && useRecoveryCodeHash(app.peopleDb, user.id, hash)
   }
   const secret = app.vault.open(user.totpSealed, contextOf(user.id))
   const lastCounter = user.totpCounter === null ? null : Number(user.totpCounter)
   const counter = verifyTotp({ secret, code, now: app.clock.now(), lastCounter })
-  return counter !== null && useTotpCounter(app.instanceDb, user.id, counter)
+  return counter !== null && useTotpCounter(app.peopleDb, user.id, counter)
 }
 
 const RECOVERY_CODES = 10

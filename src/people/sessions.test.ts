@@ -216,7 +216,7 @@ describe('rows of people that have ended', () => {
     const { token } = await rig.newMember(merchantId, 'viewer')
     clock.advance(8 * 24 * HOUR_MS)
     const { token: fresh } = await rig.newMember(merchantId, 'viewer')
-    const [job] = peopleJobs({ db: rig.raw, clock })
+    const [job] = peopleJobs({ peopleDb: rig.raw, clock })
     assert.ok(job && 'run' in job)
     assert.ok((await job.run()) > 0)
     const hashes = [token, fresh].map((one) => createHash('sha256').update(one).digest())

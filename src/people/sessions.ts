@@ -81,7 +81,7 @@ export async function startSession(
   const { address, userAgent } = origin
   const actor = { id: user.id, sessionId: id, target: id }
   await runAsUser(app, actor, origin, operation, () =>
-    app.instanceDb.transaction(async (tx) => {
+    app.peopleDb.transaction(async (tx) => {
       await consume?.(tx)
       // After it: a membership that it adds must not begin later than the session.
       const now = app.clock.now()
@@ -103,14 +103,14 @@ export async function startSession(
  * again.
  */
 export async function useSubmission(
-  { instanceDb, clock, peopleKey }: Pick<PeopleApp, 'instanceDb' | 'clock' | 'peopleKey'>,
+  { peopleDb, clock, peopleKey }: Pick<PeopleApp, 'peopleDb' | 'clock' | 'peopleKey'>,
   { user }: Principal,
   submission: string,
 ): Promise<{ release(): Promise<void> } | undefined> {
   const id = deriveUuid(peopleKey, `submission|${user.id}|${submission}`)
   const expiresAt = addMs(clock.now(), 2 * ABSOLUTE_MS)
-  const isFirst = await insertSubmission(instanceDb, id, expiresAt)
-  return isFirst ? { release: () => deleteSubmission(instanceDb, id) } : undefined
+  const isFirst = await insertSubmission(peopleDb, id, expiresAt)
+  return isFirst ? { release: () => deleteSubmission(peopleDb, id) } : undefined
 }
 
 /**
@@ -118,7 +118,7 @@ export async function useSubmission(
  * script of a page and not by the person: the session stays as idle as it was.
  */
 export async function principalOf(
-  app: Pick<PeopleApp, 'instanceDb' | 'clock'>,
+  app: Pick<PeopleApp, 'peopleDb' | 'clock'>,
   token: string | undefined,
   { isPassive = false } = {},
 ): Promise<Principal | undefined> {
@@ -130,7 +130,7 @@ export async function principalOf(
     seenAfter: addMs(now, -IDLE_MS),
     saveIfBefore: isPassive ? LONG_AGO : addMs(now, -SAVE_SEEN_MS),
   }
-  const row = await findPrincipal(app.instanceDb, hash, times)
+  const row = await findPrincipal(app.peopleDb, hash, times)
   return row && toPrincipal(row)
 }
 
@@ -194,30 +194,30 @@ export async function chooseMerchant(
 ): Promise<void> {
   const isMember =
     isUuid(merchantId) &&
-    (await chooseSessionMerchant(app.instanceDb, sessionId, merchantId, user.id, app.clock.now()))
+    (await chooseSessionMerchant(app.peopleDb, sessionId, merchantId, user.id, app.clock.now()))
   if (!isMember) throw new PeopleError('not_allowed')
 }
 
 export function listSessions(app: PeopleApp, { user }: Principal): Promise<SessionRow[]> {
   const now = app.clock.now()
-  return listSessionRows(app.instanceDb, user.id, now, addMs(now, -IDLE_MS))
+  return listSessionRows(app.peopleDb, user.id, now, addMs(now, -IDLE_MS))
 }
 
 /** Ends one of the person's own sessions. */
 export async function endSession(app: PeopleApp, { user }: Principal, sessionId: string): Promise<void> {
-  const isEnded = await endSessionRow(app.instanceDb, sessionId, user.id, app.clock.now())
+  const isEnded = await endSessionRow(app.peopleDb, sessionId, user.id, app.clock.now())
   if (!isEnded) throw new PeopleError('session_ended')
 }
 
 /** Ends every session of the person but this one. Returns their number. */
 export function endSessionsElsewhere(app: PeopleApp, { user, sessionId }: Principal): Promise<number> {
-  return endOtherSessions(app.instanceDb, user.id, sessionId, app.clock.now())
+  return endOtherSessions(app.peopleDb, user.id, sessionId, app.clock.now())
 }
 
 export function signOut(app: PeopleApp, principal: Principal, origin: Origin): Promise<void> {
   const { user, role, sessionId } = principal
   const actor = { id: user.id, role: role ?? undefined, sessionId, target: sessionId }
   return runAsUser(app, actor, origin, 'sign_out', async () => {
-    await endSessionRow(app.instanceDb, sessionId, user.id, app.clock.now())
+    await endSessionRow(app.peopleDb, sessionId, user.id, app.clock.now())
   })
 }

@@ -243,7 +243,9 @@ describe('the second factor', () => {
     const next = { id: 'next', key: app.random.bytes(32) }
     const cursors = createSigner(app.random.bytes(32))
     const vault = createVault([next, rig.vaultKey], app.random)
-    const resealing = { db: rig.raw, unauditedDb: rig.raw, log: app.log, vault, cursors }
+    const { raw } = rig
+    const handles = { instanceDb: raw, unscopedDb: raw, unscopedInstanceDb: raw }
+    const resealing = { ...handles, log: app.log, vault, cursors }
     let left = 0
     for (let cursor: string | null | undefined; cursor !== null; ) {
       const batch = await resealBatch(resealing, { limit: 3, ...(cursor !== undefined && { cursor }) })

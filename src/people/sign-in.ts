@@ -57,7 +57,7 @@ export async function signIn(
   origin: Origin,
 ): Promise<SignedIn> {
   const email = normalizeEmail(input.email)
-  const user = await findUserForSignIn(app.instanceDb, email, input.kind, hashToken(origin.deviceToken))
+  const user = await findUserForSignIn(app.peopleDb, email, input.kind, hashToken(origin.deviceToken))
   const attempt = await admitAttempt(app, {
     ...{ factor: 'password', account: `${input.kind} ${email}`, userId: user?.id, origin },
     device: user?.isKnownDevice ? (origin.deviceToken ?? null) : null,
@@ -80,7 +80,7 @@ export async function passFirstFactor(
   if (user.totpSealed === null)
     return { kind: 'session', ...(await startSession(app, user, origin, operation, { passwordHash })) }
   const pendingToken = newToken(app.random)
-  await insertPending(app.instanceDb, hashOfNew(pendingToken), user.id, addMs(app.clock.now(), PENDING_MS))
+  await insertPending(app.peopleDb, hashOfNew(pendingToken), user.id, addMs(app.clock.now(), PENDING_MS))
   return { kind: 'second_factor', pendingToken }
 }
 
@@ -89,9 +89,9 @@ async function rehashed(app: PeopleApp, user: UserRow, password: string): Promis
   const stored = user.passwordHash
   if (stored === null || !app.passwords.isOutdated(stored)) return stored
   const fresh = await app.passwords.hash(password)
-  if (await replaceHash(app.instanceDb, user.id, stored, fresh)) return fresh
+  if (await replaceHash(app.peopleDb, user.id, stored, fresh)) return fresh
   // Another sign-in has replaced it, or the password was changed.
-  const current = (await findActiveUser(app.instanceDb, user.id))?.passwordHash ?? null
+  const current = (await findActiveUser(app.peopleDb, user.id))?.passwordHash ?? null
   if (!(await app.passwords.verify(password, current))) throw new PeopleError('sign_in_failed')
   return current
 }
@@ -103,10 +103,10 @@ export async function completeSignIn(
   origin: Origin,
 ): Promise<StartedSession> {
   const hash = hashToken(input.pendingToken)
-  const userId = hash && (await findPending(app.instanceDb, hash, app.clock.now()))
-  const user = userId && (await findActiveUser(app.instanceDb, userId))
+  const userId = hash && (await findPending(app.peopleDb, hash, app.clock.now()))
+  const user = userId && (await findActiveUser(app.peopleDb, userId))
   if (!hash || !user) throw new PeopleError('session_ended')
-  const isKnown = await isKnownDevice(app.instanceDb, user.id, hashToken(origin.deviceToken))
+  const isKnown = await isKnownDevice(app.peopleDb, user.id, hashToken(origin.deviceToken))
   // A code has six digits, so all browsers that are not known share one count, whatever their addresses.
   const device = (isKnown && origin.deviceToken) || 'unknown'
   const attempt = await admitAttempt(app, {
@@ -141,7 +141,7 @@ export async function confirmIdentity(
   origin: Origin,
 ): Promise<string> {
   const { sessionId, role } = principal
-  const user = await findActiveUser(app.instanceDb, principal.user.id)
+  const user = await findActiveUser(app.peopleDb, principal.user.id)
   if (!user) throw new PeopleError('session_ended')
   if (isDemoPerson(app, user)) return renewAsUser(app, { user, role, sessionId }, origin)
   const attempt = await admitAttempt(app, {
@@ -166,6 +166,6 @@ export function renewAsUser(
 ): Promise<string> {
   const actor = { id: user.id, role: role ?? undefined, sessionId, target: sessionId }
   return runAsUser(app, actor, origin, 'identity.confirm', () =>
-    app.instanceDb.transaction((tx) => renewSession(app, tx, sessionId)),
+    app.peopleDb.transaction((tx) => renewSession(app, tx, sessionId)),
   )
 }

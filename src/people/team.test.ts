@@ -62,12 +62,12 @@ describe('the team of a merchant', () => {
     )
     const all = sql<{ merchantId: string }>`
       select merchant_id as "merchantId" from memberships union all select merchant_id from invitations`
-    const seen = await runAsMerchant(one.merchantId, () => app.db.query(all))
+    const seen = await runAsMerchant(one.merchantId, () => app.instanceDb.query(all))
     assert.deepEqual([...new Set(seen.map(({ merchantId }) => merchantId))], [one.merchantId])
     const steal = sql<unknown>`
       insert into memberships (merchant_id, user_id, role, created_at) values ($1, $2, 'owner', now())`
     await assert.rejects(
-      runAsMerchant(one.merchantId, () => app.db.query(steal, [other.merchantId, one.owner.user.id])),
+      runAsMerchant(one.merchantId, () => app.instanceDb.query(steal, [other.merchantId, one.owner.user.id])),
       /row-level security/,
     )
     for (const table of [
@@ -79,7 +79,7 @@ describe('the team of a merchant', () => {
       'recovery_codes',
     ])
       await assert.rejects(
-        runAsMerchant(one.merchantId, () => app.db.query(sql<unknown>`select from ${table}`)),
+        runAsMerchant(one.merchantId, () => app.instanceDb.query(sql<unknown>`select from ${table}`)),
         /permission denied/,
         table,
       )

@@ -77,9 +77,9 @@ function readRole(text: string): Role {
 
 export async function listTeam(app: PeopleApp, principal: Principal): Promise<Member[]> {
   const merchantId = requireScope(principal, 'team:read')
-  const memberships = await listMemberships(app.db, merchantId)
+  const memberships = await listMemberships(app.instanceDb, merchantId)
   const ids = memberships.map(({ userId }) => userId)
-  const users = new Map((await listUsers(app.instanceDb, ids)).map((user) => [user.id, user]))
+  const users = new Map((await listUsers(app.peopleDb, ids)).map((user) => [user.id, user]))
   return memberships.flatMap(({ userId, role, createdAt: since }) => {
     const user = users.get(userId)
     if (!user) return []
@@ -100,7 +100,7 @@ export async function changeRole(
   role: Role,
 ): Promise<void> {
   const merchantId = requireScope(principal, 'team:write')
-  await app.db.transaction(async (tx) => {
+  await app.instanceDb.transaction(async (tx) => {
     const { actor, target, owners } = await lockTeam(tx, merchantId, principal, userId)
     assertCovers(actor, target)
     assertCovers(actor, role)
@@ -117,7 +117,7 @@ export async function removeMember(app: PeopleApp, principal: Principal, userId:
   const isOneself = userId === principal.user.id
   const merchantId = isOneself ? principal.merchant?.id : requireScope(principal, 'team:write')
   if (merchantId === undefined) throw new PeopleError('not_allowed')
-  await app.db.transaction(async (tx) => {
+  await app.instanceDb.transaction(async (tx) => {
     const { actor, target, owners } = await lockTeam(tx, merchantId, principal, userId)
     if (!isOneself) assertCovers(actor, target)
     if (target === 'owner') assertNotLast(owners)
@@ -161,8 +161,8 @@ export async function inviteMember(
   const merchantId = requireScope(principal, 'team:write')
   const email = normalizeEmail(input.email)
   if (!isEmail(email)) throw new PeopleError('email_not_valid')
-  const invitee = await findUserByEmail(app.instanceDb, email)
-  return app.db.transaction(async (tx) => {
+  const invitee = await findUserByEmail(app.peopleDb, email)
+  return app.instanceDb.transaction(async (tx) => {
     const rows = await lockMemberships(tx, merchantId, [principal.user.id, ...(invitee ? [invitee.id] : [])])
     const actor = rows.find(({ userId }) => userId === principal.user.id)?.role
     if (actor === undefined) throw new PeopleError('not_allowed')
@@ -176,13 +176,13 @@ export async function inviteMember(
 
 /** By the operators' API: the first owner of a merchant, or an operator. `invitedBy` is absent for the operator token. */
 export function inviteByOperator(
-  app: Pick<PeopleApp, 'clock' | 'random'> & { db: Db },
+  app: Pick<PeopleApp, 'clock' | 'random'> & { instanceDb: Db },
   input: { email: string; invitedBy?: string | undefined } & (
     | { merchantId: string; role: 'owner' }
     | { merchantId: null; role: 'operator' }
   ),
 ): Promise<CreatedInvitation> {
-  return createInvitation(app, app.db, {
+  return createInvitation(app, app.instanceDb, {
     ...{ ...input, email: normalizeEmail(input.email), invitedBy: input.invitedBy ?? null },
   })
 }
@@ -203,11 +203,11 @@ async function createInvitation(
 }
 
 export function listInvitations(app: PeopleApp, principal: Principal): Promise<OpenInvitation[]> {
-  return listOpenInvitations(app.db, requireScope(principal, 'team:read'), app.clock.now())
+  return listOpenInvitations(app.instanceDb, requireScope(principal, 'team:read'), app.clock.now())
 }
 
 export async function revokeInvitation(app: PeopleApp, principal: Principal, id: string): Promise<void> {
   const merchantId = requireScope(principal, 'team:write')
-  const isRevoked = await revokeInvitationRow(app.db, merchantId, id, app.clock.now())
+  const isRevoked = await revokeInvitationRow(app.instanceDb, merchantId, id, app.clock.now())
   if (!isRevoked) throw new PeopleError('invitation_not_found')
 }

@@ -33,6 +33,8 @@ import type { ReconciliationRow } from './reconciliation.ts'
 
 export interface ReconciliationApp {
   db: Db
+  /** The reconciliations themselves: a file of a provider may have payments of every merchant. */
+  instanceDb: Db
   clock: Clock
   random: Random
   cursors: Signer
@@ -75,7 +77,7 @@ type ApplyBatch = (compared: readonly ComparedRow[], breaks: BreakInput[]) => Pr
 export async function reconcileFile(app: ReconciliationApp, file: ParsedFile): Promise<ReconciliationRow> {
   const { account, format, fileName, period } = file
   const started = await startReconciliation(
-    app.db,
+    app.instanceDb,
     {
       id: app.random.uuid(),
       ...account,
@@ -92,7 +94,7 @@ export async function reconcileFile(app: ReconciliationApp, file: ParsedFile): P
   const counts = await compareFile(app, file, (compared, breaks) =>
     writeBatch(app, account, started.id, compared, breaks),
   )
-  return finishReconciliation(app.db, started.id, app.clock.now(), counts)
+  return finishReconciliation(app.instanceDb, started.id, app.clock.now(), counts)
 }
 
 /** Compares the file without writing anything. */
@@ -251,8 +253,8 @@ async function writeBatch(
   const matched = compared.flatMap(({ row, ours, breaks: kinds }) =>
     isMatch(row, ours, kinds) && ours.isCredited ? [ours] : [],
   )
-  return app.db.transaction(async (tx) => {
-    const settled = await settlePayments(app, tx, matched)
+  const settled = await app.db.transaction((tx) => settlePayments(app, tx, matched))
+  return app.instanceDb.transaction(async (tx) => {
     await addSettled(tx, reconciliationId, settled)
     await closeBreaksByFile(tx, scope, compared.flatMap(toClosings), now)
     await recordBreaks(tx, scope, breaks, now)

@@ -77,7 +77,7 @@ export async function requireReconciliation(
   viewer: Viewer,
   id: string,
 ): Promise<ReconciliationRow> {
-  return requireFound(await findReconciliation(app.db, viewer, id), 'reconciliation_not_found')
+  return requireFound(await findReconciliation(app.instanceDb, viewer, id), 'reconciliation_not_found')
 }
 
 interface PageQuery {
@@ -96,7 +96,7 @@ export async function listReconciliations(
     app.cursors,
     `reconciliations:${viewer ?? ''}:${gateway ?? ''}`,
     { ...query, sort: 'createdAt:desc' },
-    (window) => listReconciliationRows(app.db, viewer, gateway, window),
+    (window) => listReconciliationRows(app.instanceDb, viewer, gateway, window),
   )
 }
 
@@ -116,13 +116,13 @@ export async function listBreaks(app: ReconciliationApp, viewer: Viewer, query: 
   }
   const scope = `reconciliation-breaks:${viewer ?? ''}:${JSON.stringify(filter)}`
   return paginate(app.cursors, scope, { ...query, sort: 'createdAt:asc' }, async (window) => {
-    const { rows, counted } = await listBreakRows(app.db, viewer, filter, window)
+    const { rows, counted } = await listBreakRows(app.instanceDb, viewer, filter, window)
     return { rows: rows.map((row) => ({ ...row, createdAt: row.openedAt })), counted }
   })
 }
 
 export async function requireBreak(app: ReconciliationApp, viewer: Viewer, id: string): Promise<BreakRow> {
-  return requireBreakRow(await findBreak(app.db, viewer, id))
+  return requireBreakRow(await findBreak(app.instanceDb, viewer, id))
 }
 
 export async function assignBreak(
@@ -131,7 +131,7 @@ export async function assignBreak(
   id: string,
   { owner, note = null }: { owner: string; note?: string | null },
 ): Promise<BreakRow> {
-  return requireBreakRow(await assignBreakRow(app.db, viewer, id, { owner, note }))
+  return requireBreakRow(await assignBreakRow(app.instanceDb, viewer, id, { owner, note }))
 }
 
 /** Idempotent: a break that is already closed, also by a file, is returned unchanged. */
@@ -143,7 +143,7 @@ export async function closeBreak(
 ): Promise<BreakRow> {
   const closedBy = viewer === null ? 'operator' : 'merchant'
   const closing = { note, closedBy, at: app.clock.now() } as const
-  return (await closeBreakRow(app.db, viewer, id, closing)) ?? (await requireBreak(app, viewer, id))
+  return (await closeBreakRow(app.instanceDb, viewer, id, closing)) ?? (await requireBreak(app, viewer, id))
 }
 
 function requireBreakRow(row: BreakRow | undefined): BreakRow {

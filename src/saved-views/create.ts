@@ -8,7 +8,7 @@ import type { Random } from '../kit/random.ts'
 import { listViews, saveView, type ViewRow } from './queries.ts'
 
 export interface ViewsApp {
-  db: Db
+  instanceDb: Db
   clock: Clock
   random: Random
 }
@@ -21,12 +21,19 @@ export async function createView(
   { id: userId }: Principal,
   input: Pick<ViewRow, 'name' | 'query' | 'isShared'>,
 ): Promise<ViewRow> {
-  const own = (await listViews(app.db, merchantId, userId)).filter((view) => view.userId === userId)
+  const own = (await listViews(app.instanceDb, merchantId, userId)).filter((view) => view.userId === userId)
   if (own.length >= MOST_VIEWS && !own.some(({ name }) => name === input.name))
     throw new ApiError('invalid_state', { message: `You have ${MOST_VIEWS} views; delete one first.` })
   const now = app.clock.now()
   const id = app.random.uuid()
-  const saved = await saveView(app.db, { ...input, merchantId, id, userId, createdAt: now, updatedAt: now })
+  const saved = await saveView(app.instanceDb, {
+    ...input,
+    merchantId,
+    id,
+    userId,
+    createdAt: now,
+    updatedAt: now,
+  })
   if (!saved) throw new Error('the view was not saved')
   return saved
 }

@@ -24,7 +24,7 @@ export function savedViewRoutes(app: ViewsApp): PersonRoute[] {
       method: 'GET',
       operationId: 'savedViews.list',
       handle: async ({ merchant, principal }) =>
-        ok('Saved views.', (await listViews(app.db, merchant.id, principal.id)).map(toView)),
+        ok('Saved views.', (await listViews(app.instanceDb, merchant.id, principal.id)).map(toView)),
     }),
     personRoute({
       ...COMMON,
@@ -44,7 +44,7 @@ export function savedViewRoutes(app: ViewsApp): PersonRoute[] {
       handle: async ({ merchant, principal, params, body }) => {
         const view = await requireOwnView(app, merchant, principal, params.uuid)
         const changed = { ...view, ...body, updatedAt: app.clock.now() }
-        if (!(await updateView(app.db, changed)))
+        if (!(await updateView(app.instanceDb, changed)))
           throw new ApiError('invalid_state', { message: 'You have another view of this name.' })
         return ok('View changed.', toView(changed))
       },
@@ -57,7 +57,7 @@ export function savedViewRoutes(app: ViewsApp): PersonRoute[] {
       params: UuidParams,
       handle: async ({ merchant, principal, params }) => {
         const view = await requireOwnView(app, merchant, principal, params.uuid)
-        await deleteView(app.db, merchant.id, view.id)
+        await deleteView(app.instanceDb, merchant.id, view.id)
         return ok('View deleted.', toView(view))
       },
     }),
@@ -71,7 +71,7 @@ async function requireOwnView(
   principal: Principal,
   id: string,
 ): Promise<ViewRow> {
-  const view = requireFound(await findView(app.db, merchantId, id, principal.id), 'route_not_found')
+  const view = requireFound(await findView(app.instanceDb, merchantId, id, principal.id), 'route_not_found')
   const mayTidy = principal.type === 'user' && principal.scopes.includes('settings:write')
   if (view.userId !== principal.id && !mayTidy)
     throw new ApiError('insufficient_scope', { message: 'Only its owner changes a shared view.' })

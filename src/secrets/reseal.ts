@@ -8,6 +8,7 @@ import { Type } from 'typebox'
 import { errorFromIssues } from '../core/errors.ts'
 import { keyIdOf, type Signer, type Vault, VaultError } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
+import { homeOf } from '../kit/db/homes.ts'
 import { jsonReader } from '../kit/exact-json.ts'
 import type { Log } from '../kit/observability/log.ts'
 import {
@@ -22,9 +23,10 @@ import {
 import { KEYRING_CHECK } from './secrets.ts'
 
 export interface ResealApp {
-  db: Db
-  /** Its changes are not in the audit log. */
-  unauditedDb: Db
+  instanceDb: Db
+  /** The changes of these two are not in the audit log. */
+  unscopedDb: Db
+  unscopedInstanceDb: Db
   vault: Vault
   log: Log
   /** Signs the cursor. */
@@ -66,7 +68,7 @@ export async function resealBatch(
   const position = cursor === undefined ? START : readCursor(app, cursor)
   const table = SEALED_TABLES[position.table]
   if (!table) throw invalidCursor()
-  const rows = await listSealedRows(app.db, table, position.after ?? undefined, limit)
+  const rows = await listSealedRows(handleOf(app, table), table, position.after ?? undefined, limit)
   const { resealed, left } = await resealRows(app, table, rows)
   const found = position.found + resealed + sum(left)
   const next = nextPosition(position, rows, limit, found)
@@ -115,11 +117,12 @@ function nextPosition(
   return found === 0 && !isCheck ? { ...START, isCheck: true } : null
 }
 
-async function resealRows(
-  { unauditedDb, vault, log }: ResealApp,
-  table: SealedTable,
-  rows: readonly SealedRow[],
-) {
+function handleOf({ unscopedDb, unscopedInstanceDb }: ResealApp, { read }: SealedTable): Db {
+  return homeOf(read.text) === 'instance' ? unscopedInstanceDb : unscopedDb
+}
+
+async function resealRows(app: ResealApp, table: SealedTable, rows: readonly SealedRow[]) {
+  const { vault, log } = app
   const left: Record<string, number> = {}
   const isOld = (text: string | null) => text !== null && keyIdOf(text) !== vault.keyId
   const oldRows = rows.filter(({ sealed }) => sealed.some(isOld))
@@ -133,7 +136,7 @@ async function resealRows(
       return []
     }
   })
-  const replaced = await replaceSealedRows(unauditedDb, table, fresh)
+  const replaced = await replaceSealedRows(handleOf(app, table), table, fresh)
   let resealed = 0
   for (const { id, sealed } of oldRows)
     for (const text of sealed.filter((one) => one !== null)) {
@@ -161,9 +164,9 @@ function resealRow(
 }
 
 /** From now on the service starts without these keys. */
-async function retireKeys({ db, vault, log }: ResealApp): Promise<string[]> {
+async function retireKeys({ instanceDb, vault, log }: ResealApp): Promise<string[]> {
   const prefix = `${KEYRING_CHECK}:`
-  const names = await deleteOtherSecrets(db, prefix, `${prefix}${vault.keyId}`)
+  const names = await deleteOtherSecrets(instanceDb, prefix, `${prefix}${vault.keyId}`)
   const keyIds = names.map((name) => name.slice(prefix.length))
   if (keyIds.length > 0) log.write('encryption.keys_retired', { reason: keyIds.join(', ') })
   return keyIds

@@ -26,7 +26,15 @@ async function startService(t: TestContext) {
   const random = systemRandom(systemClock)
   const log = createLog('silent')
   const token = await ensureAdminToken({ adminToken: null, dataDir }, random)
-  const app = { db, clock: systemClock, random, log, mode: 'test' as const, keyPepper: random.bytes(32) }
+  const app = {
+    db,
+    instanceDb: db,
+    clock: systemClock,
+    random,
+    log,
+    mode: 'test' as const,
+    keyPepper: random.bytes(32),
+  }
   const keys = { ...app, keyCache: createKeyCache(app) }
   const invariantState = { violations: 0, ready: true }
   const shell = createHttpShell({

@@ -348,6 +348,7 @@ describe('the operators’ reconciliation', () => {
     let batches = 0
     const crashingApp = {
       db,
+      instanceDb: db,
       clock: systemClock,
       random: systemRandom(systemClock),
       cursors: createSigner(Buffer.alloc(32)),

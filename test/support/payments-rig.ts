@@ -193,6 +193,7 @@ export async function paymentsRig(t: Cleanup): Promise<PaymentsRig> {
     pools.push(db)
     return {
       db,
+      instanceDb: db,
       clock,
       random,
       log: createLog('silent'),
@@ -204,8 +205,8 @@ export async function paymentsRig(t: Cleanup): Promise<PaymentsRig> {
       failpoints: { hit: () => Promise.resolve() },
       counters: createCounters(),
       promptKey,
-      isSuspended: (id) => isSuspended({ db }, id),
-      merchantProfile: createMerchantProfiles({ db, clock }),
+      isSuspended: (id) => isSuspended({ instanceDb: db }, id),
+      merchantProfile: createMerchantProfiles({ instanceDb: db, clock }),
       wakeRefunds: (wake) => wakeRefunds({ db, clock }, wake),
       wakeRefundByKey: (refund, report) => wakeRefundWithReport({ db, clock }, refund, report),
       checkCapacity: (payment) => reserveSlot({ db, clock }, payment),

@@ -67,8 +67,8 @@ export async function peopleRig(t: Cleanup): Promise<PeopleRig> {
     return createHash('sha256').update(salt).update(password).digest()
   })
   const app: PeopleApp = {
-    db: requestScoped(raw, { isTenantScoped: true }),
-    instanceDb: requestScoped(raw, { isTenantScoped: false }),
+    instanceDb: requestScoped(raw, { isTenantScoped: true }),
+    peopleDb: requestScoped(raw, { isTenantScoped: false }),
     vault: createVault([vaultKey], random),
     ...{ clock, random, mode: 'test', passwords, peopleKey: random.bytes(32) },
     log: { write: (key) => void lines.push(key) },
@@ -88,7 +88,7 @@ export async function peopleRig(t: Cleanup): Promise<PeopleRig> {
     await raw.query(setRoleStatement, [merchantId, user.id, role])
     return { email, token, deviceToken, principal: await requirePrincipal(app, token) }
   }
-  const newMerchant = async () => (await createMerchant({ ...app, db: raw }, { name: 'Shop' })).id
+  const newMerchant = async () => (await createMerchant({ ...app, instanceDb: raw }, { name: 'Shop' })).id
   return { app, raw, clock, vaultKey, hashes: () => hashes, lines, newMerchant, newMember, as }
 }
 

@@ -20,11 +20,11 @@ interface DemoPerson {
   role: Role | 'operator'
 }
 
-type DemoPeopleApp = Pick<PeopleApp, 'instanceDb' | 'clock' | 'random' | 'mode'>
+type DemoPeopleApp = Pick<PeopleApp, 'peopleDb' | 'clock' | 'random' | 'mode'>
 
 /** Makes the account and its membership, unless there are such. Returns the id of the user. */
 export async function addDemoPerson(
-  { instanceDb, clock, random, mode }: DemoPeopleApp,
+  { peopleDb, clock, random, mode }: DemoPeopleApp,
   merchantId: string | undefined,
   { account, name, role }: DemoPerson,
 ): Promise<string> {
@@ -33,7 +33,7 @@ export async function addDemoPerson(
   const kind: UserKind = role === 'operator' ? 'operator' : 'member'
   const email = `${account}${DEMO_DOMAIN}`
   const fresh = { id: random.uuid(), email, name, kind, passwordHash: null, language: null, createdAt }
-  return instanceDb.transaction(async (tx) => {
+  return peopleDb.transaction(async (tx) => {
     const user = (await insertUser(tx, fresh)) ?? (await findUserByEmail(tx, email))
     if (!user) throw new Error('the account was deleted meanwhile')
     if (role !== 'operator' && merchantId !== undefined)
@@ -51,7 +51,7 @@ export async function createDemoSignIn(
   person = DEMO_OWNER,
 ): Promise<string> {
   const userId = await addDemoPerson(app, merchantId, person)
-  return createLink(app, app.instanceDb, 'demo_sign_in', userId, LINK_MS)
+  return createLink(app, app.peopleDb, 'demo_sign_in', userId, LINK_MS)
 }
 
 export async function signInByDemoLink(
@@ -60,7 +60,7 @@ export async function signInByDemoLink(
   origin: Origin,
 ): Promise<StartedSession> {
   const hash = hashToken(token)
-  const user = hash && (await findLinkUser(app.instanceDb, hash, 'demo_sign_in', app.clock.now()))
+  const user = hash && (await findLinkUser(app.peopleDb, hash, 'demo_sign_in', app.clock.now()))
   if (!user || user.kind !== kind || app.mode !== 'test') throw new PeopleError('link_not_valid')
   return startSession(app, user, origin, 'sign_in.demo_link', {
     passwordHash: null,

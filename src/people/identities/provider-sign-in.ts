@@ -78,20 +78,20 @@ function refusal({ log }: PeopleApp, { refused, detail }: { refused: string; det
 }
 
 async function findOrBind(app: PeopleApp, identity: OidcIdentity, origin: Origin): Promise<UserRow> {
-  const boundTo = await findIdentityUser(app.instanceDb, identity)
+  const boundTo = await findIdentityUser(app.peopleDb, identity)
   const userId = boundTo ?? (await bind(app, identity, origin))
-  const user = userId === undefined ? undefined : await findActiveUser(app.instanceDb, userId)
+  const user = userId === undefined ? undefined : await findActiveUser(app.peopleDb, userId)
   if (user?.kind !== 'member') throw new PeopleError('identity_without_account')
   return user
 }
 
 /** Binds the subject to the member with this e-mail address. Undefined if there is none. */
 async function bind(app: PeopleApp, identity: OidcIdentity, origin: Origin): Promise<string | undefined> {
-  const user = await findUserByEmail(app.instanceDb, normalizeEmail(identity.email))
+  const user = await findUserByEmail(app.peopleDb, normalizeEmail(identity.email))
   if (user?.kind !== 'member' || user.disabledAt) return undefined
   const actor = { id: user.id, target: user.id }
   await runAsUser(app, actor, origin, 'sign_in.identity_provider', () =>
-    app.instanceDb.transaction(async (tx) => {
+    app.peopleDb.transaction(async (tx) => {
       const isBound = await insertIdentity(tx, identity, user.id, app.clock.now())
       if (!isBound) throw new PeopleError('identity_refused')
       await endUnverifiedAccess(app, tx, user.id)

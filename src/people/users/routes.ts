@@ -37,7 +37,7 @@ export function operatorUserRoutes(app: PeopleApp): OperatorRoute[] {
         const { page, limit, offset } = readWindow(query)
         const { kind = null, email } = query
         const filter = { kind, email: email === undefined ? null : normalizeEmail(email) }
-        const { users, total } = await listManagedUsers(app.instanceDb, filter, limit, offset)
+        const { users, total } = await listManagedUsers(app.peopleDb, filter, limit, offset)
         return listed('People.', users.map(serializeUser), pageMeta(page, limit, total))
       },
     }),
@@ -50,7 +50,7 @@ export function operatorUserRoutes(app: PeopleApp): OperatorRoute[] {
     statusRoute(app, 'enable', {
       summary: 'Enable an account that was disabled',
       description: 'The person can sign in again, with the password and second factor of before.',
-      change: (id) => enableUserRow(app.instanceDb, id),
+      change: (id) => enableUserRow(app.peopleDb, id),
     }),
   ]
 }
@@ -77,8 +77,8 @@ function statusRoute(
   })
 }
 
-async function requireUser({ instanceDb }: PeopleApp, id: string): Promise<ManagedUser> {
-  return requireFound(await findManagedUser(instanceDb, id), 'user_not_found')
+async function requireUser({ peopleDb }: PeopleApp, id: string): Promise<ManagedUser> {
+  return requireFound(await findManagedUser(peopleDb, id), 'user_not_found')
 }
 
 function serializeUser({ id: uuid, createdAt, disabledAt, ...user }: ManagedUser) {

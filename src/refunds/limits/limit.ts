@@ -27,7 +27,7 @@ export function limitFor({ type }: Principal): RefundCheck | undefined {
 
 /** All refunds of the payment count, so that two small ones do not replace a large one. */
 const requireBelowLimit: RefundCheck = async (tx, { merchantId, amountMinor, currency }, payment) => {
-  const limit = await findLimit({ db: tx }, merchantId, 'refundApprovals', currency)
+  const limit = await findLimit(tx, merchantId, 'refundApprovals', currency)
   const others = money(payment.refundedMinor + payment.refundReservedMinor, currency)
   if (limit === null || add(others, money(amountMinor, currency)).minor < limit.minor) return
   throw new ApiError('refund_approval_required', {

@@ -18,8 +18,8 @@ export function refundLimitRoutes(app: Pick<PaymentsApp, 'db'>): PersonRoute[] {
       query: Type.Object({ currency: CurrencyFilter }),
       handle: async ({ merchant, query: { currency } }) => {
         const [approval, confirmation] = await Promise.all([
-          findLimit(app, merchant.id, 'refundApprovals', currency),
-          findLimit(app, merchant.id, 'refundConfirmations', currency),
+          findLimit(app.db, merchant.id, 'refundApprovals', currency),
+          findLimit(app.db, merchant.id, 'refundConfirmations', currency),
         ])
         const limits: RefundLimits = {
           approvalFrom: approval && formatAmount(approval),

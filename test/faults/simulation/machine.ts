@@ -103,6 +103,7 @@ function compose(
   const connected = gateways(machine).map((one) => overrides.gateway?.(one, sim) ?? one)
   const app: PaymentsApp = {
     db,
+    instanceDb: db,
     clock,
     random,
     log: logOf(sim, machine),

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { testDatabase } from '../../../test/support/database.ts'
+import { type Db, sql, type Tx } from './db.ts'
+import { checkHome } from './home-check.ts'
+import { homeOf, TABLES_BY_HOME } from './homes.ts'
+
+const db = await testDatabase({ after })
+
+const selectTables = sql<{ name: string }>`
+select case n.nspname when 'public' then c.relname else n.nspname || '.' || c.relname end as name
+from pg_class c
+join pg_namespace n on n.oid = c.relnamespace
+where n.nspname in ('public', 'sandbox') and c.relkind in ('r', 'p') and not c.relispartition
+order by name`
+
+describe('the home of a table', () => {
+  it('is known for every table of the schema, once', async () => {
+    const tables = (await db.query(selectTables)).map(({ name }) => name)
+    assert.deepEqual(Object.values(TABLES_BY_HOME).flat().toSorted(), tables.toSorted())
+  })
+})
+
+describe('the home of a statement', () => {
+  it('is that of its tables; shared tables alone are everywhere', () => {
+    assert.equal(homeOf('select p.id from payments p join merchants m on m.id = p.merchant_id'), 'cell')
+    assert.equal(homeOf('select k.id from api_keys k join merchants m on m.id = k.merchant_id'), 'instance')
+    assert.equal(homeOf('select settings from merchants where id = $1'), 'any')
+    assert.equal(homeOf('update merchants set name = $2 where id = $1'), 'instance')
+    assert.equal(homeOf('select records.id from sandbox.records'), 'instance')
+  })
+
+  it('is not both', () => {
+    assert.throws(
+      () => homeOf('select from users u join payment_notes n on n.user_id = u.id'),
+      /and of a cell/,
+    )
+  })
+})
+
+describe('a handle of one home', () => {
+  const countPayments = sql<{ count: number }>`select count(*)::integer as count from payments`
+  const countUsers = sql<{ count: number }>`select count(*)::integer as count from users`
+  const run = async (tx: Tx, statement: typeof countUsers) => (await tx.query(statement))[0]?.count
+  const inTransaction = (handle: Db, statement: typeof countUsers) =>
+    handle.transaction((tx) => run(tx, statement))
+
+  it('runs its own statements and refuses those of the other, also in a transaction', async () => {
+    const [cell, instance] = [checkHome(db, 'cell'), checkHome(db, 'instance')]
+    for (const work of [run, inTransaction]) {
+      assert.equal(await work(cell, countPayments), 0)
+      assert.equal(await work(instance, countUsers), 0)
+      await assert.rejects(
+        work(cell, countUsers),
+        /a handle of the cell was given a statement of the instance/,
+      )
+      await assert.rejects(work(instance, countPayments), /a statement of the cell/)
+    }
+  })
+})
