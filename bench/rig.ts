@@ -44,10 +44,13 @@ export interface Rig {
   driver: ChildProcess
   paid: PaidPayment[]
   baselines: BaselineScripts
-  startService(): Promise<Program>
+  /** With further settings. */
+  startService(env?: Record<string, string>): Promise<Program>
   drive(order: Omit<LoadOrder, 'paid'>): Promise<LoadReport>
   /** Processor time since their start, in microseconds. */
   cpu(): Cpu
+  /** The same with another service. */
+  cpuWith(service: Program): Cpu
 }
 
 export interface Cpu {
@@ -105,7 +108,8 @@ async function build(
   const bareRoute = await startBareRoute(cleanups)
   const driver = fork(join(ROOT, 'bench/driver.ts'))
   cleanups.push(() => driver.kill())
-  const startServiceProcess = () => startCowry(cleanups, ['serve'], settings, nodeOptions)
+  const startServiceProcess = (more: Record<string, string> = {}) =>
+    startCowry(cleanups, ['serve'], { ...settings, ...more }, nodeOptions)
   const rig: Rig = {
     ...prepared,
     folder,
@@ -128,8 +132,9 @@ async function build(
       const [report] = (await once(driver, 'message')) as [LoadReport]
       return report
     },
-    cpu: () => ({
-      service: cpuOf(rig.service.pid),
+    cpu: () => rig.cpuWith(rig.service),
+    cpuWith: ({ pid }) => ({
+      service: cpuOf(pid),
       provider: cpuOf(provider.pid),
       driver: cpuOf(driver.pid ?? 0),
       database: cpuOfTree(rig.postmaster),
