@@ -29,7 +29,7 @@ function readRoutes(app: CustomersApp): Route[] {
       scope: 'customers:read',
       operationId: 'customers.list',
       summary: 'List customers',
-      description: 'Newest first. Searchable by name or e-mail; use cursors for deep pages.',
+      description: 'Newest first. Searchable by name, e-mail or phone number; use cursors for deep pages.',
       query: CustomersQuery,
       response: { http: 200, data: CustomerRecord, list: true },
       errors: ['validation_failed'],

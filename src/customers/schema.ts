@@ -149,7 +149,7 @@ export const CustomersQuery = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: 100,
-      description: 'Part of a first name, last name, both, or an e-mail.',
+      description: 'Part of a first name, last name, both, or an e-mail; or a whole phone number.',
     }),
   ),
 })

@@ -1,10 +1,10 @@
-// The search over names and e-mails of customers. Its work is bounded, whatever the text is: a text that is not frequent is
+// The search over names, e-mails and phone numbers of customers. Its work is bounded, whatever the text is: a text that is not frequent is
 // found by the n-gram index, and a frequent one is compared with the newest customers. One statement for every text would make
 // the planner guess, and read all of a million customers.
 
 import { searchQueryOf } from '../core/search-text.ts'
 import { type Db, sql } from '../kit/db/db.ts'
-import { periodValues } from '../kit/db/list-statements.ts'
+import { listRows, listStatements, periodValues } from '../kit/db/list-statements.ts'
 import { type CountedRows, keysetPosition, type ListWindow, substringPattern } from '../kit/db/pagination.ts'
 import { CUSTOMER, type CustomerRow } from './customer.ts'
 import { findCustomerByEmail } from './queries.ts'
@@ -117,11 +117,39 @@ page as (
 
 const LOOKED = { desc: looking('desc'), asc: looking('asc') }
 
+// Payers read their number as they like; customers have it in E.164.
+const PHONE = /^\+?\d{7,15}$/
+
+function phoneOf(text: string): string | undefined {
+  const digits = text.replaceAll(/[\s().-]/g, '')
+  return PHONE.test(digits) ? `+${digits.replace('+', '')}` : undefined
+}
+
+const BY_PHONE = listStatements<CustomerRow>({
+  columns: CUSTOMER.select('c'),
+  table: 'customers',
+  alias: 'c',
+  filter: 'c.phone = $4',
+  filterValues: 1,
+  findsByFilter: true,
+})
+
 const pageValues = (window: ListWindow) => [...keysetPosition(window), window.limit + 1, window.offset]
 const rowsOf = (rows: readonly SearchedRow[]) => rows.filter((row) => row.id !== null)
 
-/** Searches for a text, which must be in lower case. */
+/** Searches for a text, which must be in lower case: a whole phone number, or else a part of a name or e-mail. */
 export async function searchCustomerRows(
+  db: Db,
+  merchantId: string,
+  text: string,
+  window: ListWindow,
+): Promise<CountedRows<CustomerRow>> {
+  const phone = phoneOf(text)
+  const called = phone && (await listRows(db, BY_PHONE, merchantId, window, [phone]))
+  return called && called.rows.length > 0 ? called : searchText(db, merchantId, text, window)
+}
+
+async function searchText(
   db: Db,
   merchantId: string,
   text: string,

@@ -93,6 +93,21 @@ describe('searching customers', () => {
     assert.deepEqual(await found('odhiambo amina.o'), [])
   })
 
+  it('finds a whole phone number, however it is written', async () => {
+    const { api } = await service.newMerchant()
+    const { uuid } = (
+      await api.post('/api/v1/customers', {
+        ...{ email: 'called@example.com', firstname: 'Called', lastname: 'One', phone: '+254712345678' },
+      })
+    ).body.data
+    await api.post('/api/v1/customers', { email: 'other@example.com', firstname: 'Other', lastname: 'One' })
+    for (const written of ['+254712345678', '254 712 345 678', '+254 (712) 345-678']) {
+      const { data, meta } = (await api.get(`/api/v1/customers?search=${encodeURIComponent(written)}`)).body
+      assert.deepEqual([data.map((one: { uuid: string }) => one.uuid), meta.total], [[uuid], 1], written)
+    }
+    assert.equal((await api.get('/api/v1/customers?search=25471234567')).body.meta.total, 0)
+  })
+
   it('accepts a search of 1 to 100 characters', async () => {
     assert.deepEqual(await found('x'.repeat(100)), [])
     assert.deepEqual(await found('王'.repeat(100)), [])

@@ -140,7 +140,8 @@ export const EN = {
   searchNewest:
     'Very many entries have this text, and only the newest were searched. Enter more of it, or choose a period.',
   searchNone: 'Nothing found',
-  searchNoneText: 'Try a reference, an e-mail address, an exact amount, or the code of the provider.',
+  searchNoneText:
+    'Try a reference, an e-mail address, a phone number, an exact amount, or the code of the provider.',
 
   // Payments
   paymentsTitle: 'Payments',

@@ -268,7 +268,7 @@ export interface CustomersResource {
   /**
    * List customers.
    *
-   * Newest first. Searchable by name or e-mail; use cursors for deep pages.
+   * Newest first. Searchable by name, e-mail or phone number; use cursors for deep pages.
    *
    * Needs the scope `customers:read`.
    *

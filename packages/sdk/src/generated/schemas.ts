@@ -2093,7 +2093,7 @@ export interface CustomersListQuery {
   createdTo?: string | undefined
   /** Newest first, or oldest first. */
   sort?: "createdAt:desc" | "createdAt:asc" | undefined
-  /** Part of a first name, last name, both, or an e-mail. */
+  /** Part of a first name, last name, both, or an e-mail; or a whole phone number. */
   search?: string | undefined
 }
 
@@ -2499,7 +2499,7 @@ export interface CustomersExportQuery {
   createdFrom?: string | undefined
   /** Created at this time or earlier. */
   createdTo?: string | undefined
-  /** Part of a first name, last name, both, or an e-mail. */
+  /** Part of a first name, last name, both, or an e-mail; or a whole phone number. */
   search?: string | undefined
 }
 

@@ -16,7 +16,8 @@ export const FR_PAYMENTS = {
   searchNewest:
     'De très nombreuses entrées contiennent ce texte, et seules les plus récentes ont été examinées. Précisez le texte ou choisissez une période.',
   searchNone: 'Aucun résultat',
-  searchNoneText: 'Essayez une référence, une adresse e-mail, un montant exact ou le code du prestataire.',
+  searchNoneText:
+    'Essayez une référence, une adresse e-mail, un numéro de téléphone, un montant exact ou le code du prestataire.',
   paymentsTitle: 'Paiements',
   payment: 'Paiement',
   amount: 'Montant',

@@ -16,7 +16,8 @@ export const PT_PAYMENTS = {
   searchNewest:
     'Muitos registos têm este texto e só os mais recentes foram pesquisados. Escreva mais do texto ou escolha um período.',
   searchNone: 'Nada encontrado',
-  searchNoneText: 'Tente uma referência, um endereço de e-mail, um valor exato ou o código do prestador.',
+  searchNoneText:
+    'Tente uma referência, um endereço de e-mail, um número de telefone, um valor exato ou o código do prestador.',
   paymentsTitle: 'Pagamentos',
   payment: 'Pagamento',
   amount: 'Valor',

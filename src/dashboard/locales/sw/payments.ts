@@ -15,7 +15,8 @@ export const SW_PAYMENTS = {
   searchNewest:
     'Maingizo mengi sana yana maandishi haya, na yaliyotafutwa ni mapya zaidi tu. Andika zaidi, au chagua kipindi.',
   searchNone: 'Hakuna kilichopatikana',
-  searchNoneText: 'Jaribu kumbukumbu, anwani ya barua pepe, kiasi kamili, au msimbo wa mtoa huduma.',
+  searchNoneText:
+    'Jaribu kumbukumbu, anwani ya barua pepe, nambari ya simu, kiasi kamili, au msimbo wa mtoa huduma.',
   paymentsTitle: 'Malipo',
   payment: 'Malipo',
   amount: 'Kiasi',
