@@ -9,7 +9,7 @@ import pg from 'pg'
 import { startEmbeddedPostgres } from '../src/kit/embedded-postgres.ts'
 import { parseOptions, parsePositiveInteger } from '../test/support/command-line.ts'
 import { signInAs, signInAsOperator, type Visitor } from '../test/support/dashboard.ts'
-import { testService } from '../test/support/service.ts'
+import { type TestService, testService } from '../test/support/service.ts'
 import { runAsAdmin, withDatabase } from '../test/support/template.ts'
 import { exactCpuOf } from './cpu.ts'
 import {
@@ -123,6 +123,7 @@ async function makeSubject(adminUrl: string, payments: number): Promise<Subject>
   try {
     const found = await client.query<{ id: string }>('select id from merchants order by id limit 1')
     const merchant = found.rows[0]?.id ?? ''
+    await setTimeZone(service, merchant)
     const from = new Date(Date.now() - HISTORY_DAYS * 86_400_000)
     const customers = Math.ceil(payments / 4)
     const size = { customers, payments, due: 0, from }
@@ -144,6 +145,15 @@ async function makeSubject(adminUrl: string, payments: number): Promise<Subject>
   } finally {
     await client.end()
   }
+}
+
+/** The days of reports are not those in UTC, so each report also reads hours. */
+async function setTimeZone({ admin }: TestService, merchant: string): Promise<void> {
+  const { http, text } = await admin.send('PATCH', `/admin/v1/merchants/${merchant}`, {
+    body: JSON.stringify({ settings: { timeZone: 'Africa/Nairobi' } }),
+    headers: { 'content-type': 'application/json' },
+  })
+  if (http !== 200) throw new Error(text)
 }
 
 async function watchConnections(databaseUrl: string): Promise<Pick<Subject, 'connectionTimes'>> {

@@ -113,7 +113,14 @@ const READS: Operation[] = [
     'minAmount=2000&currency=KES',
     'paidFrom=2026-02-01T00:00:00Z&paidTo=2026-02-01T01:00:00Z',
   ].map((query) => readOperation(`all payments: ${query}`, null, () => `/api/v1/payments?${query}`)),
-  ...['day', 'currency', 'gateway', 'channel', 'status'].map((group) =>
+  ...[
+    ...['day', 'currency', 'gateway', 'channel', 'status'],
+    ...[
+      'day&timeZone=Africa/Nairobi',
+      'gateway&timeZone=Africa/Nairobi',
+      'day,gateway&timeZone=Africa/Nairobi',
+    ],
+  ].map((group) =>
     readOperation(
       `reports: 90 days by ${group}`,
       LIST_LIMIT,
