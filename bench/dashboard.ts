@@ -268,7 +268,6 @@ function figureOf(samples: readonly Sample[]): Figure | null {
 /** Milliseconds until the whole page has arrived; of an export, its first bytes. */
 function open({ url, cookies }: Subject, area: 'app' | 'ops', path: string): Promise<number> {
   const headers = { cookie: cookies[area], accept: 'text/html', 'accept-encoding': 'gzip, br, zstd' }
-  const isExport = /\/export(?:\?|$)/.test(path)
   const startedAt = performance.now()
   return new Promise((done, fail) => {
     const sent = request(`${url}${path}`, { agent, headers }, (answer) => {
@@ -278,7 +277,7 @@ function open({ url, cookies }: Subject, area: 'app' | 'ops', path: string): Pro
       const finish = () => done(performance.now() - startedAt)
       answer.on('error', fail).on('end', finish)
       answer.on('data', () => {
-        if (!isExport) return
+        if (answer.headers['content-disposition'] === undefined) return
         finish()
         answer.removeListener('error', fail).on('error', () => undefined)
         answer.destroy()
