@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { EN } from '../../src/dashboard/locales/en.ts'
 import { sql } from '../../src/kit/db/db.ts'
-import { payWith } from '../support/builders.ts'
+import { initiateBody, payWith } from '../support/builders.ts'
 import { newVisitor, saveOwnAccount, signInAs, signInAsOperator, type Visitor } from '../support/dashboard.ts'
 import { sendBytes } from '../support/raw-http.ts'
 import { testService } from '../support/service.ts'
@@ -254,5 +254,29 @@ describe('files and balances in the dashboard', () => {
     assert.ok(payment.includes(`/app/wallet?payment=${paid.uuid}`))
     const lines = (await person.get(`/app/wallet?payment=${paid.uuid}&type=capture`)).text
     assert.ok(lines.includes(`/app/payments/${paid.uuid}`))
+  })
+})
+
+describe('the figures of reports', () => {
+  let shop: Awaited<ReturnType<typeof service.newMerchant>>
+  let person: Visitor
+
+  before(async () => {
+    shop = await service.newMerchant()
+    person = await signInAs(service, shop.uuid, 'finance')
+  })
+
+  it('says how many payments are counted without a fee, and what refunded means', async () => {
+    await payWith(shop.api, 'card_success')
+    const { fee, uuid } = await payWith(shop.api, 'card_success', { amount: 80 })
+    assert.equal(fee, null)
+    const { text } = await person.get('/app/reports?by=currency')
+    assert.match(text, /KES: 2 payments without a known fee are counted without a fee\./)
+    assert.match(text, /<th[^>]*>Refunded of these<\/th>/)
+    assert.match(text, /The file of refunds has the refunds that were made in its month/)
+    assert.match((await person.get(`/app/payments/${uuid}`)).text, /<dt>Fee<\/dt><dd>Not known<\/dd>/)
+    const open = await shop.api.post('/api/v1/checkout/initiate-payment', initiateBody())
+    const unpaid = await person.get(`/app/payments/${open.body.data.uuid}`)
+    assert.deepEqual([unpaid.http, unpaid.text.includes('<dt>Fee</dt>')], [200, false])
   })
 })

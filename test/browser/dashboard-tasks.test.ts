@@ -149,6 +149,20 @@ describe('finance without JavaScript', () => {
   })
 })
 
+it('finance downloads one file after another from a form, with the script', async (t) => {
+  const page = await openAs(t, 'finance', {})
+  await go(page, '/app/reports')
+  for (const name of ['Paid payments', 'Refunds', 'Wallet statement']) {
+    // A locked button would be waited for until the script unlocks it, after 15 seconds.
+    const button = page.getByRole('main').getByRole('button', { name, exact: true })
+    const [download] = await Promise.all([
+      page.waitForEvent('download', { timeout: 10_000 }),
+      button.click({ timeout: 5_000 }),
+    ])
+    assert.match(download.suggestedFilename(), /-\d{4}-\d{2}\.csv$/)
+  }
+})
+
 it(
   'an owner on a phone without JavaScript sees the last order first, and signs out',
   LARGER_FORM_ONLY,

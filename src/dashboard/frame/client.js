@@ -5,6 +5,8 @@ const all = (selector, root = document) => [...root.querySelectorAll(selector)]
 const one = (selector) => document.querySelector(selector)
 
 for (const form of document.forms) {
+  // A form that only reads may be submitted again. After a download no next page would unlock it.
+  if (form.method === 'get') continue
   form.addEventListener('submit', (event) => {
     // After the browser has collected the fields; earlier, the value of the pressed button would be lost.
     setTimeout(() => {

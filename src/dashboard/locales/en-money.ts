@@ -105,6 +105,11 @@ export const EN_MONEY = {
   noReportText: 'Choose other days.',
   reportNote:
     'Days are in the time zone {zone}. A payment counts on the day on which it was paid, or created while it is not paid.',
+  refundedOfThese: 'Refunded of these',
+  refundedNote:
+    'Refunded of these: what was refunded until now of the payments of this period, on any day. The file of refunds has the refunds that were made in its month, of payments of any month.',
+  unknownFees:
+    '{currency}: {count, plural, one {# payment without a known fee is} other {# payments without a known fee are}} counted without a fee. Fee and net are empty in the file of payments.',
   fees: 'Fees',
   paidShare: 'Paid of all',
   noChannel: 'Not chosen yet',

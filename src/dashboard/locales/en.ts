@@ -165,6 +165,7 @@ export const EN = {
   reference: 'Reference',
   description: 'Description',
   fee: 'Fee',
+  feeUnknown: 'Not known',
   net: 'Net',
   refunded: 'Refunded',
   receipt: 'Receipt number',

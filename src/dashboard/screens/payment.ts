@@ -114,11 +114,17 @@ function mainFacts(payment: Payment, texts: Texts): Html {
     [t('gateway'), payment.paymentGateway],
     [t('reason'), payment.failure && failureText(texts, payment.failure)],
     [t('paid'), payment.paidAt && texts.time(payment.paidAt)],
-    [t('fee'), payment.fee !== null && texts.amount(payment.fee, currency)],
+    [t('fee'), feeText(payment, texts)],
     [t('net'), payment.netAmount !== null && texts.amount(payment.netAmount, currency)],
     [t('refunded'), Number(payment.refundedAmount) > 0 && texts.amount(payment.refundedAmount, currency)],
     [t('receipt'), payment.receiptNumber && html`<code>${payment.receiptNumber}</code>`],
   ])
+}
+
+/** A payment that is not paid has no fee yet. */
+function feeText({ fee, paidAt, sourceCurrency }: Payment, texts: Texts): string | null {
+  if (fee !== null) return texts.amount(fee, sourceCurrency)
+  return paidAt && texts.t('feeUnknown')
 }
 
 function moreFacts(payment: Payment, texts: Texts): Html {

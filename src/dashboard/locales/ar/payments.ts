@@ -35,6 +35,7 @@ export const AR_PAYMENTS = {
   reference: 'المرجع',
   description: 'الوصف',
   fee: 'الرسوم',
+  feeUnknown: 'غير معروفة',
   net: 'الصافي',
   refunded: 'المسترد',
   receipt: 'رقم الإيصال',

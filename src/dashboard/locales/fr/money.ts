@@ -104,6 +104,11 @@ export const FR_MONEY = {
   noReportText: 'Choisissez d’autres jours.',
   reportNote:
     'Les jours sont ceux du fuseau horaire {zone}. Un paiement compte le jour où il a été payé, ou créé tant qu’il n’est pas payé.',
+  refundedOfThese: 'Remboursé sur ceux-ci',
+  refundedNote:
+    'Remboursé sur ceux-ci : ce qui a été remboursé jusqu’ici des paiements de cette période, à n’importe quelle date. Le fichier des remboursements contient ceux faits pendant son mois, pour des paiements de n’importe quel mois.',
+  unknownFees:
+    '{currency} : {count, plural, one {# paiement sans frais connus est compté} many {# de paiements sans frais connus sont comptés} other {# paiements sans frais connus sont comptés}} sans frais. Les frais et le net sont vides dans le fichier des paiements.',
   fees: 'Frais',
   paidShare: 'Payés sur le total',
   noChannel: 'Pas encore choisi',

@@ -37,6 +37,7 @@ export const FR_PAYMENTS = {
   reference: 'Référence',
   description: 'Description',
   fee: 'Frais',
+  feeUnknown: 'Inconnus',
   net: 'Net',
   refunded: 'Remboursé',
   receipt: 'Numéro de reçu',

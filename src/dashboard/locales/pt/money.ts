@@ -104,6 +104,11 @@ export const PT_MONEY = {
   noReportText: 'Escolha outros dias.',
   reportNote:
     'Os dias são do fuso horário {zone}. Um pagamento conta no dia em que foi pago, ou criado enquanto não está pago.',
+  refundedOfThese: 'Reembolsado destes',
+  refundedNote:
+    'Reembolsado destes: o que foi reembolsado até agora dos pagamentos deste período, em qualquer dia. O ficheiro dos reembolsos tem os que foram feitos no seu mês, de pagamentos de qualquer mês.',
+  unknownFees:
+    '{currency}: {count, plural, one {# pagamento sem taxa conhecida conta} many {# de pagamentos sem taxa conhecida contam} other {# pagamentos sem taxa conhecida contam}} sem taxa. A taxa e o líquido ficam vazios no ficheiro dos pagamentos.',
   fees: 'Taxas',
   paidShare: 'Pagos do total',
   noChannel: 'Ainda não escolhido',

@@ -37,6 +37,7 @@ export const PT_PAYMENTS = {
   reference: 'Referência',
   description: 'Descrição',
   fee: 'Taxa',
+  feeUnknown: 'Desconhecida',
   net: 'Líquido',
   refunded: 'Reembolsado',
   receipt: 'Número do recibo',

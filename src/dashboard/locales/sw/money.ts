@@ -103,6 +103,11 @@ export const SW_MONEY = {
   noReportText: 'Chagua siku nyingine.',
   reportNote:
     'Siku ni za saa za eneo la {zone}. Malipo huhesabiwa siku yalipolipwa, au yalipoundwa ikiwa hayajalipwa.',
+  refundedOfThese: 'Zilizorejeshwa za haya',
+  refundedNote:
+    'Zilizorejeshwa za haya: fedha zilizorejeshwa hadi sasa za malipo ya kipindi hiki, siku yoyote. Faili ya marejesho ina marejesho yaliyofanywa katika mwezi wake, ya malipo ya mwezi wowote.',
+  unknownFees:
+    '{currency}: {count, plural, one {malipo #} other {malipo #}} ambayo ada yake haijulikani yamehesabiwa bila ada. Ada na kiasi baada ya ada ni tupu katika faili ya malipo.',
   fees: 'Ada',
   paidShare: 'Yaliyolipwa kati ya yote',
   noChannel: 'Bado haijachaguliwa',

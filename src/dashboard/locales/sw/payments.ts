@@ -36,6 +36,7 @@ export const SW_PAYMENTS = {
   reference: 'Kumbukumbu',
   description: 'Maelezo',
   fee: 'Ada',
+  feeUnknown: 'Haijulikani',
   net: 'Baada ya ada',
   refunded: 'Zilizorejeshwa',
   receipt: 'Namba ya risiti',

@@ -41,8 +41,20 @@ async function show(request: ScreenRequest): Promise<ScreenResponse> {
   const body = html`<div class="head"><h1>${t('reportsTitle')}</h1><div class="actions"><a class="button plain" href="${file}">${t('export')}</a></div></div>
 ${monthForm(request)}${presets(request, by)}${choices(request, period, by)}
 ${totals.length === 0 ? empty(t('noReportTitle'), t('noReportText')) : html`${summaries(totals, texts)}${by === 'day' ? byDay(request, rows, period) : byGroup(rows, by, texts)}`}
-<p class="dim">${t('reportNote', { zone: texts.zone })}</p>`
+${notes(totals, texts)}`
   return { title: t('reportsTitle'), body }
+}
+
+/** What the figures mean, and why they may differ from the files. */
+function notes(totals: readonly Collection[], { t, zone }: Texts): Html {
+  const sentences = [
+    ...totals
+      .filter(({ unknownFees }) => unknownFees > 0)
+      .map(({ currency, unknownFees }) => t('unknownFees', { currency, count: unknownFees })),
+    t('reportNote', { zone }),
+    t('refundedNote'),
+  ]
+  return html`${sentences.map((sentence) => html`<p class="dim">${sentence}</p>`)}`
 }
 
 function presets(request: ScreenRequest, by: string): Html {
@@ -71,7 +83,7 @@ function summaries(totals: readonly Collection[], texts: Texts): Html {
       [
         [t('fees'), amount(total.fees, currency)],
         [t('net'), amount(total.netAmount, currency)],
-        [t('refunded'), amount(total.refundedAmount, currency)],
+        [t('refundedOfThese'), amount(total.refundedAmount, currency)],
         [t('paidShare'), paidText(total, texts)],
       ],
     )}</section>`
@@ -141,6 +153,6 @@ function numberColumns(texts: Texts): Column<Collection>[] {
     amount(t('collected'), 'amountPaid'),
     amount(t('fees'), 'fees'),
     amount(t('net'), 'netAmount'),
-    amount(t('refunded'), 'refundedAmount'),
+    amount(t('refundedOfThese'), 'refundedAmount'),
   ]
 }
