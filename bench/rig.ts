@@ -44,13 +44,10 @@ export interface Rig {
   driver: ChildProcess
   paid: PaidPayment[]
   baselines: BaselineScripts
-  /** With further settings. */
-  startService(env?: Record<string, string>): Promise<Program>
+  startService(): Promise<Program>
   drive(order: Omit<LoadOrder, 'paid'>): Promise<LoadReport>
   /** Processor time since their start, in microseconds. */
   cpu(): Cpu
-  /** The same with another service. */
-  cpuWith(service: Program): Cpu
 }
 
 export interface Cpu {
@@ -108,8 +105,7 @@ async function build(
   const bareRoute = await startBareRoute(cleanups)
   const driver = fork(join(ROOT, 'bench/driver.ts'))
   cleanups.push(() => driver.kill())
-  const startServiceProcess = (more: Record<string, string> = {}) =>
-    startCowry(cleanups, ['serve'], { ...settings, ...more }, nodeOptions)
+  const startServiceProcess = () => startCowry(cleanups, ['serve'], settings, nodeOptions)
   const rig: Rig = {
     ...prepared,
     folder,
@@ -132,9 +128,8 @@ async function build(
       const [report] = (await once(driver, 'message')) as [LoadReport]
       return report
     },
-    cpu: () => rig.cpuWith(rig.service),
-    cpuWith: ({ pid }) => ({
-      service: cpuOf(pid),
+    cpu: () => ({
+      service: cpuOf(rig.service.pid),
       provider: cpuOf(provider.pid),
       driver: cpuOf(driver.pid ?? 0),
       database: cpuOfTree(rig.postmaster),
