@@ -96,8 +96,11 @@ async function propose(
   return { kind: 'proposed', replayed: false }
 }
 
-const isOwn = (proposal: Proposal, { by, operatorId }: Actor) =>
-  proposal.by === by && proposal.operatorId === operatorId
+/** An operator is known by the account alone: its person may change the name. */
+function isOwn(proposal: Proposal, { by, operatorId }: Actor): boolean {
+  if (proposal.operatorId !== operatorId) return false
+  return operatorId !== undefined || proposal.by === by
+}
 
 /** A person who may create keys could otherwise approve with a second key. Operators have no keys of the merchant. */
 async function isRelatedToProposer(

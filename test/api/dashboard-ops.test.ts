@@ -304,7 +304,7 @@ describe('screens of operators', () => {
     assert.match((await operator.get(page)).text, /An operator<\/bdi><span class="sub">Operator/)
   })
 
-  it('needs another operator for a decision from the limit of the merchant on, also one of the same name', async () => {
+  it('needs another operator for a decision from the limit of the merchant on, who is another account, whatever its name', async () => {
     const shop = await service.newMerchant()
     const changed = await service.admin.send('PATCH', `/admin/v1/merchants/${shop.uuid}`, {
       body: JSON.stringify({ settings: { caseApprovals: [{ currency: 'KES', from: 1000 }] } }),
@@ -327,6 +327,12 @@ describe('screens of operators', () => {
     assert.equal(again.state, 'awaiting_approval')
     assert.deepEqual([again.proposal.by, 'operatorId' in again.proposal], ['operator:An operator', false])
     assert.match((await operator.get(`/ops/cases/${uuid}`)).text, /Proposed: .*An operator/s)
+    const renamed = { name: 'Another name', language: 'en' }
+    assert.equal((await operator.submit('/ops/account', '/ops/account/profile', renamed)).http, 303)
+    assert.equal((await decide(operator, uuid)).state, 'awaiting_approval')
+    assert.match((await operator.get('/ops/account')).text, /value="Another name"/)
+    const former = { ...renamed, name: 'An operator' }
+    await operator.submit('/ops/account', '/ops/account/profile', former)
     const other = await signInAsOperator(service)
     const { state, resolvedBy, paymentStatus } = await decide(other, uuid)
     assert.deepEqual(
