@@ -38,6 +38,7 @@ import { receiptRoutes } from '../receipts/routes.ts'
 import { ownReconciliationRoutes } from '../reconciliation/own-routes.ts'
 import { reconciliationRoutes } from '../reconciliation/routes.ts'
 import { refundRequestRoutes } from '../refund-requests/routes.ts'
+import { refundDestinationRoutes } from '../refunds/destination/routes.ts'
 import { findGatewayRefunds } from '../refunds/find.ts'
 import { refundLimitRoutes } from '../refunds/limits/routes.ts'
 import { refundRoutes } from '../refunds/routes.ts'
@@ -127,6 +128,7 @@ export function personRoutes(app: App): PersonRoute[] {
     // Saving an account also writes records of the instance: when to look for its refunds, and its access tokens.
     ...ownGatewayRoutes({ ...app, publicUrl, db: app.auditedDb }),
     ...ownReconciliationRoutes({ ...app, findRefunds: (...wanted) => findGatewayRefunds(app.db, ...wanted) }),
+    ...refundDestinationRoutes(app),
     ...refundLimitRoutes(app),
     ...refundRequestRoutes(app),
     ...paymentNoteRoutes(app),

@@ -210,3 +210,8 @@ export function labelOf(row: Pick<MethodRow, 'type' | 'card' | 'mobileMoney'>): 
   // A wallet that holds cards and does not tell which one it charges.
   return row.type === 'card' ? 'Card' : 'Bank account'
 }
+
+/** "Visa •••• 4242". Providers write the brand in lower case. */
+export function displayLabel(method: Parameters<typeof labelOf>[0]): string {
+  return labelOf(method).replace(/^[a-z]/, (letter) => letter.toUpperCase())
+}

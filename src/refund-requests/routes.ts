@@ -25,7 +25,7 @@ export function refundRequestRoutes(app: PaymentsApp): PersonRoute[] {
       path: PATH,
       scope: 'refunds:request',
       operationId: 'refundRequests.create',
-      body: Type.Object({ paymentUuid: UuidInput, amount: Type.Number(), reason: Type.Optional(Text) }),
+      body: Type.Object({ paymentUuid: UuidInput, amount: Type.Number(), reason: Text }),
       handle: async ({ merchant, principal, body, idempotencyKey }) => {
         const { record, replayed } = await askForRefund(app, merchant, principal, body, idempotencyKey)
         return created('The refund waits for approval.', toRequest(record), replayed)

@@ -19,7 +19,8 @@ const OPERATION = 'POST /app/refund-requests'
 export interface RequestInput {
   paymentUuid: string
   amount: number
-  reason?: string
+  /** For the person who approves. */
+  reason: string
 }
 
 export async function askForRefund(
@@ -36,7 +37,7 @@ export async function askForRefund(
     make: async (tx, id) => {
       const request: RequestRow = {
         ...{ id, merchantId: merchant.id, paymentId: payment.id, paymentReference: payment.reference },
-        ...{ amountMinor: amount.minor, currency: amount.currency, reason: input.reason ?? null },
+        ...{ amountMinor: amount.minor, currency: amount.currency, reason: input.reason },
         ...{ status: 'awaiting_approval', requestedBy, createdAt: app.clock.now() },
         ...{ decidedBy: null, decidedAt: null, decisionNote: null, refundId: null },
       }
@@ -66,8 +67,12 @@ async function requirePossible(
   return { payment, amount }
 }
 
-const toRefund = ({ paymentUuid, amount, reason }: RequestInput) => ({
-  ...{ refundReference: null, payment: { uuid: paymentUuid }, amount, reason: reason ?? null, metadata: {} },
+const toRefund = ({
+  paymentUuid,
+  amount,
+  reason,
+}: Omit<RequestInput, 'reason'> & Pick<RequestRow, 'reason'>) => ({
+  ...{ refundReference: null, payment: { uuid: paymentUuid }, amount, reason, metadata: {} },
 })
 
 export async function requireRequest(app: PaymentsApp, merchant: Merchant, id: string): Promise<RequestRow> {
@@ -103,7 +108,7 @@ export async function approveRequest(
   }
   const { paymentId: paymentUuid, amountMinor, currency, reason } = request
   const amount = Number(formatAmount(money(amountMinor, currency)))
-  const input = toRefund({ paymentUuid, amount, ...(reason !== null && { reason }) })
+  const input = toRefund({ paymentUuid, amount, reason })
   await requestRefund(app, merchant, input, `refund-request:${id}`, approve)
   return requireDecidedBy(await requireRequest(app, merchant, id), approver)
 }

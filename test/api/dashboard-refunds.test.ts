@@ -73,8 +73,8 @@ describe('limits on refunds by people', () => {
     const page = await paidPage()
     await refund(owner, page, '1000')
     assert.deepEqual(await refundsOf(page), [])
-    await refund(owner, page, '600')
-    await refund(owner, page, '400')
+    for (const amount of ['600', '400'])
+      await force(owner, `${page}/refund`, { amount, reason: 'A mug broke' })
     assert.deepEqual(
       (await refundsOf(page)).map(({ amount }) => amount),
       ['600.00'],
@@ -214,7 +214,7 @@ describe('approval of refunds', () => {
     assert.deepEqual(answers.map(({ http }) => http).toSorted(), [303, 422])
     assert.deepEqual(await amountsOf(page), ['100.00'])
     const next = await askFor(support, page, '200')
-    assert.equal((await refund(support, page, '300')).http, 422)
+    assert.equal((await force(support, `${page}/refund`, { amount: '300', reason: 'Again' })).http, 422)
     const raced = await Promise.all([
       force(finance, `${next}/approve`),
       force(owner, `${next}/reject`, { note: 'Ask the payer first' }),
@@ -223,6 +223,57 @@ describe('approval of refunds', () => {
     const wasApproved = raced[0].http === 303
     assert.deepEqual(await amountsOf(page), wasApproved ? ['200.00', '100.00'] : ['100.00'])
     assert.equal((await support.get(next)).text.includes('Ask the payer first'), !wasApproved)
+  })
+
+  it('refuses a request without a reason', async () => {
+    const page = await paidPage()
+    const fields = { amount: '100', reason: ' ' }
+    const asked = await support.submit(page, `${page}/refund`, fields)
+    assert.deepEqual([asked.http, /Give a reason/.test(asked.text)], [422, true])
+    assert.match((await support.get(page)).text, /name="reason"[^>]* required/)
+    assert.equal((await owner.submit(page, `${page}/refund`, { ...fields, amount: '1000' })).http, 422)
+    assert.equal((await owner.submit(page, `${page}/refund`, fields)).http, 303)
+  })
+
+  it('shows the waiting request in place of the form, and lets the person who asked withdraw it there', async () => {
+    const page = await paidPage()
+    const request = await askFor(support, page, '100')
+    const [own, others] = [(await support.get(page)).text, (await finance.get(page)).text]
+    for (const text of [own, others]) assert.equal(text.includes(`action="${page}/refund"`), false)
+    assert.equal(others.includes(`${request}/withdraw`), false)
+    assert.equal((await support.submit(page, `${request}/withdraw`)).http, 303)
+    assert.ok((await support.get(page)).text.includes(`action="${page}/refund"`))
+  })
+
+  it('says what to tell the customer, before and after the approval', async () => {
+    const payment = await payWith(merchant.api, 'mobile_success', { currency: 'KES', amount: 2000 })
+    const page = `/app/payments/${payment.uuid}`
+    const request = await askFor(support, page, '150')
+    const explanation = (text: string) => /id="tell">(.*?)<\/section>/s.exec(text)?.[1] ?? ''
+    for (const address of [page, request]) {
+      const text = explanation((await support.get(address)).text)
+      assert.match(text, /KSh\s150 goes back to: Mobile money/, address)
+      assert.match(text, /Another person of our team approves it first/, address)
+      assert.match(text, /at once or after several days/, address)
+    }
+    await finance.submit(request, `${request}/approve`)
+    for (const address of [page, request]) {
+      const text = explanation((await support.get(address)).text)
+      assert.match(text, /KSh\s150 was sent back to: Mobile money/, address)
+      assert.doesNotMatch(text, /approves it first/, address)
+    }
+  })
+
+  it('shows the person who decides the customer, what was paid and how, and earlier refunds', async () => {
+    const page = await paidPage()
+    await refund(owner, page, '300')
+    const request = await askFor(support, page, '150')
+    const { text } = await finance.get(request)
+    assert.match(text, /href="\/app\/customers\/[^"]+"/)
+    assert.match(text, /Paid amount<\/dt><dd>KSh\s2,000</)
+    assert.match(text, /Method<\/dt><dd>Card, Visa •••• 4242</)
+    assert.match(text, /Earlier refunds<\/h2>.*KSh\s300/s)
+    assert.match(text, /Reason<\/dt><dd><bdi>A mug broke</)
   })
 
   it('keeps the request open when the payment was refunded meanwhile, and lets its person withdraw it', async () => {

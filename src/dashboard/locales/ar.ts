@@ -11,6 +11,7 @@ import { AR_PAYMENTS } from './ar/payments.ts'
 import { AR_PEOPLE } from './ar/people.ts'
 import { AR_RECORDS } from './ar/records.ts'
 import { AR_SETTINGS } from './ar/settings.ts'
+import { AR_SUPPORT } from './ar/support.ts'
 import { AR_WORDS } from './ar/words.ts'
 import { EN, type Texts } from './en.ts'
 
@@ -27,4 +28,5 @@ export const AR: Texts = {
   ...AR_PEOPLE,
   ...AR_RECORDS,
   ...AR_SETTINGS,
+  ...AR_SUPPORT,
 }

@@ -21,7 +21,7 @@ export const EN_DECISIONS = {
   requestOwn: 'You have asked for this refund. Another person decides.',
   requestWithdraw: 'Withdraw the request',
   requestApprove: 'Approve and refund',
-  requestApproveText: '{amount} goes back to the payer at once.',
+  requestApproveText: 'The refund of {amount} is sent to the provider at once.',
   requestRejectReason: 'Reason, for the person who asked',
   noRequestsTitle: 'No refunds wait for approval',
   noRequestsText: 'Choose another status to see those that were decided.',

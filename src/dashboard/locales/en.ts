@@ -7,8 +7,8 @@ import { EN_MONEY } from './en-money.ts'
 import { EN_OPS } from './en-ops.ts'
 import { EN_PEOPLE } from './en-people.ts'
 import { EN_RECORDS } from './en-records.ts'
-
 import { SETTINGS_EN } from './en-settings.ts'
+import { EN_SUPPORT } from './en-support.ts'
 
 export const EN = {
   // The frame
@@ -438,6 +438,7 @@ export const EN = {
   ...SETTINGS_EN,
   ...EN_FINANCE,
   ...EN_DECISIONS,
+  ...EN_SUPPORT,
 } as const
 
 export type TextId = keyof typeof EN

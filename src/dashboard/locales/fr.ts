@@ -12,6 +12,7 @@ import { FR_PAYMENTS } from './fr/payments.ts'
 import { FR_PEOPLE } from './fr/people.ts'
 import { FR_RECORDS } from './fr/records.ts'
 import { FR_SETTINGS } from './fr/settings.ts'
+import { FR_SUPPORT } from './fr/support.ts'
 import { FR_WORDS } from './fr/words.ts'
 
 export const FR: Texts = {
@@ -27,4 +28,5 @@ export const FR: Texts = {
   ...FR_PEOPLE,
   ...FR_RECORDS,
   ...FR_SETTINGS,
+  ...FR_SUPPORT,
 }

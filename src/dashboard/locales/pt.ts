@@ -12,6 +12,7 @@ import { PT_PAYMENTS } from './pt/payments.ts'
 import { PT_PEOPLE } from './pt/people.ts'
 import { PT_RECORDS } from './pt/records.ts'
 import { PT_SETTINGS } from './pt/settings.ts'
+import { PT_SUPPORT } from './pt/support.ts'
 import { PT_WORDS } from './pt/words.ts'
 
 export const PT: Texts = {
@@ -27,4 +28,5 @@ export const PT: Texts = {
   ...PT_PEOPLE,
   ...PT_RECORDS,
   ...PT_SETTINGS,
+  ...PT_SUPPORT,
 }

@@ -12,6 +12,7 @@ import { SW_PAYMENTS } from './sw/payments.ts'
 import { SW_PEOPLE } from './sw/people.ts'
 import { SW_RECORDS } from './sw/records.ts'
 import { SW_SETTINGS } from './sw/settings.ts'
+import { SW_SUPPORT } from './sw/support.ts'
 import { SW_WORDS } from './sw/words.ts'
 
 export const SW: Texts = {
@@ -27,4 +28,5 @@ export const SW: Texts = {
   ...SW_PEOPLE,
   ...SW_RECORDS,
   ...SW_SETTINGS,
+  ...SW_SUPPORT,
 }

@@ -7,12 +7,10 @@ import { type Html, html } from '../../kit/http/html.ts'
 import { badge, empty, facts, notice, table, written } from '../frame/components.ts'
 import { listScreens } from '../frame/list-screen.ts'
 import type { Screen, ScreenRequest } from '../frame/screen.ts'
-import { type Payment, paymentColumns } from './payments.ts'
+import { CUSTOMERS_PATH as PATH, type Payment, paymentColumns } from './payments.ts'
 
 type Customer = Static<typeof CustomerRecord>
 type SavedMethod = Static<typeof SavedMethodRecord>
-
-const PATH = '/app/customers'
 
 const nameOf = ({ firstname, lastname }: Customer) => `${firstname} ${lastname}`
 

@@ -1,6 +1,6 @@
 // One payment: what it is, what happened, its attempts, and what can be done.
 
-import { ApiError } from '../../core/errors.ts'
+import type { ApiError } from '../../core/errors.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import { badge, facts, failureText, notice, table, written } from '../frame/components.ts'
 import { orShowProblem } from '../frame/form-input.ts'
@@ -10,10 +10,12 @@ import type { Texts } from '../frame/texts.ts'
 import type { TextId } from '../locales/en.ts'
 import { paymentEvents } from './developers/payment-events.ts'
 import { EVENTS_PATH } from './developers/tabs.ts'
+import { customerText } from './payment/customer.ts'
+import { findPayment } from './payment/find.ts'
 import { notesOf, saveNote } from './payment/notes.ts'
 import { receiptForm, sendReceipt } from './payment/receipt.ts'
-import { loadRequests, needsConfirmation, refund, refundForm, requestTable } from './payment/refund.ts'
-import { moneyOf } from './payment-money.ts'
+import { loadRequests, needsConfirmation, refund, refundPart, requestTable } from './payment/refund.ts'
+import { loadRefunds, moneyOf } from './payment-money.ts'
 import { PAYMENTS_PATH, type Payment } from './payments.ts'
 
 type TypeOf<Id> = Id extends `happened_${infer Type}` ? Type : never
@@ -56,27 +58,13 @@ export const paymentScreen: Screen[] = [
   },
 ]
 
+const find = (request: ScreenRequest) => findPayment(request, request.params.uuid ?? '')
+
 async function load(request: ScreenRequest) {
   const { call, params } = request
   const [payment, timeline] = await Promise.all([find(request), call('payments.timeline', { params })])
   // A boundary: the operation returns records of this schema.
   return { payment, timeline: timeline.data as TimelineEntry[] }
-}
-
-/** A payment, or a charge of a saved method in the form of a payment. */
-async function find({ call, params }: ScreenRequest): Promise<Payment> {
-  try {
-    return (await call('payments.get', { params })).data as Payment
-  } catch (error) {
-    if (!(error instanceof ApiError && error.code === 'payment_not_found')) throw error
-    const charge = (await call('charges.get', { params })).data as { gatewayKey: string }
-    // The key of its attempt is its own, while its reference may be a part of many others.
-    const query = { gatewayReference: charge.gatewayKey, kind: 'charge' }
-    const found = (await call('payments.listAll', { query })).data as Payment[]
-    const payment = found.find(({ uuid }) => uuid === params.uuid)
-    if (!payment) throw error
-    return payment
-  }
 }
 
 interface Loaded {
@@ -91,25 +79,26 @@ async function show(request: ScreenRequest, { payment, timeline }: Loaded, probl
   const { texts, query } = request
   const { t } = texts
   const amount = texts.amount(payment.sourceAmount, payment.sourceCurrency)
-  const requests = await loadRequests(request, payment)
+  const [requests, refunds] = await Promise.all([
+    loadRequests(request, payment),
+    loadRefunds(request, payment.uuid),
+  ])
   const body = html`<div class="head"><h1>${written(payment.reference)}</h1><span data-part="status">${badge(texts, payment.status)}</span></div>${liveMark(request, payment.uuid)}
 ${isDone(query.done) && notice('good', html`<p>${t(`done_${query.done}`)}</p>`)}
 ${problem && notice('bad', html`<p>${problem.message}</p>`)}
-<div class="split"><div><section class="card" data-part="facts"><p class="big">${amount}</p>${mainFacts(payment, texts)}</section>
+<div class="split"><div><section class="card" data-part="facts"><p class="big">${amount}</p>${mainFacts(request, payment)}</section>
 <section class="card" data-part="timeline"><h2>${t('timeline')}</h2>${timelineList(timeline, payment.sourceCurrency, request)}</section>
-<div data-part="attempts">${payment.attempts.length > 0 && attempts(payment, texts)}</div>${await requestTable(request, requests)}${await moneyOf(request)}</div>
-<div>${await refundForm(request, payment, requests)}${receiptForm(request, payment)}${await notesOf(request, payment)}<section class="card"><h2>${t('details')}</h2>${moreFacts(payment, texts)}</section>${await paymentEvents(request, payment.uuid)}</div></div>`
+<div data-part="attempts">${payment.attempts.length > 0 && attempts(payment, texts)}</div>${await requestTable(request, requests)}${await moneyOf(request, refunds)}</div>
+<div>${await refundPart(request, payment, requests, refunds)}${receiptForm(request, payment)}${await notesOf(request, payment)}<section class="card"><h2>${t('details')}</h2>${moreFacts(payment, texts)}</section>${await paymentEvents(request, payment.uuid)}</div></div>`
   return { title: payment.reference, body, http: problem ? 422 : 200 }
 }
 
-function mainFacts(payment: Payment, texts: Texts): Html {
+function mainFacts(request: ScreenRequest, payment: Payment): Html {
+  const { texts } = request
   const { t } = texts
-  const { customer, sourceCurrency: currency } = payment
+  const { sourceCurrency: currency } = payment
   return facts([
-    [
-      t('customer'),
-      html`${written(`${customer.firstname} ${customer.lastname}`)} <span class="sub">${written(customer.email)}</span>`,
-    ],
+    [t('customer'), customerText(request, payment)],
     [t('method'), texts.word('channel', payment.channel)],
     [t('gateway'), payment.paymentGateway],
     [t('reason'), payment.failure && failureText(texts, payment.failure)],

@@ -15,6 +15,7 @@ import { viewsAbove } from './payment/views.ts'
 export type Payment = Static<typeof PaymentRecord>
 
 export const PAYMENTS_PATH = '/app/payments'
+export const CUSTOMERS_PATH = '/app/customers'
 
 const STATUSES: readonly Payment['status'][] = [
   ...(['pending', 'processing', 'successful', 'failed', 'abandoned', 'expired'] as const),

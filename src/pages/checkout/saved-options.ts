@@ -3,7 +3,7 @@
 
 import { isUuid } from '../../core/ids.ts'
 import type { MethodRow } from '../../customers/method.ts'
-import { labelOf } from '../../customers/schema.ts'
+import { displayLabel } from '../../customers/schema.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import { amountOf, type IconName, icon, ltr } from './components.ts'
 import type { CheckoutFacts } from './facts.ts'
@@ -14,11 +14,6 @@ const ICONS: Readonly<Record<MethodRow['type'], IconName>> = {
   card: 'card',
   mobile_money: 'mobile_money',
   bank_account: 'bank_transfer',
-}
-
-/** "Visa •••• 4242". Providers write the brand in lower case. */
-export function displayLabel(method: MethodRow): string {
-  return labelOf(method).replace(/^[a-z]/, (letter) => letter.toUpperCase())
 }
 
 /** The saved methods, and the other ways to pay behind one line until the payer opens it. */

@@ -18,7 +18,7 @@ export const AR_DECISIONS = {
   requestOwn: 'لقد طلبت رد هذا المبلغ. يقرر شخص آخر.',
   requestWithdraw: 'سحب الطلب',
   requestApprove: 'الموافقة ورد المبلغ',
-  requestApproveText: 'يعود {amount} إلى الدافع فورًا.',
+  requestApproveText: 'يُرسل رد {amount} إلى مزوّد الخدمة فورًا.',
   requestRejectReason: 'السبب، لمن قدم الطلب',
   noRequestsTitle: 'لا توجد مبالغ تنتظر الموافقة',
   noRequestsText: 'اختر حالة أخرى لرؤية ما تقرر.',

@@ -20,7 +20,7 @@ export const FR_DECISIONS = {
   requestOwn: 'Vous avez demandé ce remboursement. Une autre personne décide.',
   requestWithdraw: 'Retirer la demande',
   requestApprove: 'Approuver et rembourser',
-  requestApproveText: '{amount} est aussitôt rendu au payeur.',
+  requestApproveText: 'Le remboursement de {amount} est aussitôt transmis au prestataire.',
   requestRejectReason: 'Motif, pour la personne qui a demandé',
   noRequestsTitle: 'Aucun remboursement n’attend d’approbation',
   noRequestsText: 'Choisissez un autre statut pour voir ceux qui sont décidés.',

@@ -19,7 +19,7 @@ export const PT_DECISIONS = {
   requestOwn: 'Pediu este reembolso. Outra pessoa decide.',
   requestWithdraw: 'Retirar o pedido',
   requestApprove: 'Aprovar e reembolsar',
-  requestApproveText: '{amount} volta de imediato ao pagador.',
+  requestApproveText: 'O reembolso de {amount} é logo enviado ao prestador.',
   requestRejectReason: 'Motivo, para a pessoa que pediu',
   noRequestsTitle: 'Nenhum reembolso aguarda aprovação',
   noRequestsText: 'Escolha outro estado para ver os que foram decididos.',

@@ -18,7 +18,7 @@ export const SW_DECISIONS = {
   requestOwn: 'Umeomba marejesho haya. Mtu mwingine ataamua.',
   requestWithdraw: 'Ondoa ombi',
   requestApprove: 'Idhinisha na urejeshe',
-  requestApproveText: '{amount} inarudi kwa mlipaji mara moja.',
+  requestApproveText: 'Rejesho la {amount} linatumwa kwa mtoa huduma mara moja.',
   requestRejectReason: 'Sababu, kwa mtu aliyeomba',
   noRequestsTitle: 'Hakuna marejesho yanayosubiri idhini',
   noRequestsText: 'Chagua hali nyingine ili kuona yaliyoamuliwa.',

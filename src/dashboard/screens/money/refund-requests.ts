@@ -4,14 +4,27 @@ import type { ApiError } from '../../../core/errors.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
 import type { OperationId } from '../../../kit/http/route.ts'
 import { REQUEST_STATUSES, type RefundRequest } from '../../../refund-requests/request.ts'
-import { badge, type Column, facts, field, notice, problemNotice, written } from '../../frame/components.ts'
+import {
+  badge,
+  type Column,
+  facts,
+  field,
+  notice,
+  problemNotice,
+  table,
+  written,
+} from '../../frame/components.ts'
 import { orShowProblem } from '../../frame/form-input.ts'
 import { listScreens } from '../../frame/list-screen.ts'
 import { loadNames } from '../../frame/names.ts'
 import type { Screen, ScreenRequest, ScreenResponse } from '../../frame/screen.ts'
 import { mailDecision } from '../../refund-mails.ts'
-import { PAYMENTS_PATH } from '../payments.ts'
-import { REQUESTS_PATH } from '../refunds.ts'
+import { customerText } from '../payment/customer.ts'
+import { findPayment } from '../payment/find.ts'
+import { loadDestination, methodText, tellCustomer } from '../payment/tell.ts'
+import { loadRefunds } from '../payment-money.ts'
+import { PAYMENTS_PATH, type Payment } from '../payments.ts'
+import { REQUESTS_PATH, type Refund, refundColumns } from '../refunds.ts'
 
 export const refundRequestScreens: Screen[] = [
   ...listScreens<RefundRequest>({
@@ -122,21 +135,45 @@ async function show(request: ScreenRequest, one: RefundRequest, problem?: ApiErr
   const { t } = texts
   const title = t('requestTitle', { amount: texts.amount(one.amount, one.currency) })
   const isDone = query.done !== undefined && query.done === one.status
+  const [payment, refunds, destination] = await Promise.all([
+    findPayment(request, one.paymentUuid),
+    loadRefunds(request, one.paymentUuid),
+    loadDestination(request, one.paymentUuid),
+  ])
+  const explained =
+    one.status === 'awaiting_approval' ? { ...one, status: one.status } : refundOf(one, refunds)
+  const earlier = refunds.filter(({ uuid }) => uuid !== one.refundUuid)
   const body = html`<div class="head"><h1>${title}</h1>${badge(texts, one.status)}</div>
 ${isDone && notice('good', html`<p>${texts.word('done', `request_${one.status}`)}</p>`)}${problemNotice(problem)}
-<div class="split"><div><section class="card">${await factsOf(request, one)}</section></div>
-<div>${one.status === 'awaiting_approval' && actions(request, one)}</div></div>`
+<div class="split"><div><section class="card">${await factsOf(request, one, payment, methodText(texts, destination))}</section>
+${earlier.length > 0 && html`<h2>${t('earlierRefunds')}</h2>${table(t('earlierRefunds'), refundColumns(texts), earlier)}`}</div>
+<div>${explained && tellCustomer(texts, explained, destination)}${one.status === 'awaiting_approval' && actions(request, one)}</div></div>`
   return { title, body, http: problem ? 422 : 200 }
 }
 
-async function factsOf(request: ScreenRequest, one: RefundRequest): Promise<Html> {
+const refundOf = ({ refundUuid }: RefundRequest, refunds: readonly Refund[]) =>
+  refunds.find(({ uuid }) => uuid === refundUuid)
+
+/** What the person who decides needs to know. */
+async function factsOf(
+  request: ScreenRequest,
+  one: RefundRequest,
+  payment: Payment,
+  method: string,
+): Promise<Html> {
   const { texts } = request
   const { t } = texts
   const nameOf = await loadNames(request)
+  const refunded = Number(payment.refundedAmount) > 0
   return facts([
     [t('payment'), html`<a href="${PAYMENTS_PATH}/${one.paymentUuid}">${written(one.paymentReference)}</a>`],
     [t('amount'), texts.amount(one.amount, one.currency)],
     [t('reason'), written(one.reason)],
+    [t('customer'), customerText(request, payment)],
+    [t('amountPaid'), texts.amount(payment.amountPaid, one.currency)],
+    [t('paid'), texts.time(payment.paidAt)],
+    [t('method'), method],
+    [t('refunded'), refunded && texts.amount(payment.refundedAmount, one.currency)],
     [t('requestedBy'), nameOf(one.requestedBy)],
     [t('created'), texts.time(one.createdAt)],
     [t('decidedBy'), nameOf(one.decidedBy)],

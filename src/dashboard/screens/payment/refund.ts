@@ -12,6 +12,8 @@ import type { ScreenRequest } from '../../frame/screen.ts'
 import { mailRequest } from '../../refund-mails.ts'
 import { requestColumns } from '../money/refund-requests.ts'
 import { PAYMENTS_PATH, type Payment } from '../payments.ts'
+import { REQUESTS_PATH, type Refund } from '../refunds.ts'
+import { loadDestination, tellCustomer } from './tell.ts'
 
 interface Refundable {
   refunded: Money
@@ -32,26 +34,48 @@ async function loadLimits({ call }: ScreenRequest, { sourceCurrency }: Payment):
   return (await call('refunds.limits', { query: { currency: sourceCurrency } })).data as RefundLimits
 }
 
-/** For those who refund, and for those who ask another person to refund. */
-export async function refundForm(
+/** The form, or the request that waits; and what to tell the customer about the latest refund. */
+export async function refundPart(
   request: ScreenRequest,
   payment: Payment,
   requests: readonly RefundRequest[],
-): Promise<Html | null> {
+  refunds: readonly Refund[],
+): Promise<Html> {
+  const waiting = requests.find(({ status }) => status === 'awaiting_approval')
+  const explained = waiting ? { ...waiting, status: 'awaiting_approval' as const } : refunds[0]
+  const tell =
+    explained && tellCustomer(request.texts, explained, await loadDestination(request, payment.uuid))
+  const form = waiting ? waitingRequest(request, waiting) : await refundForm(request, payment)
+  return html`${tell}${form}`
+}
+
+/** The person who has asked withdraws it here. */
+function waitingRequest(request: ScreenRequest, waiting: RefundRequest): Html {
+  const { texts, person, allows, postForm, query } = request
+  const { t } = texts
+  const path = `${REQUESTS_PATH}/${waiting.uuid}`
+  const title = t('requestTitle', { amount: texts.amount(waiting.amount, waiting.currency) })
+  const isOwn = waiting.requestedBy === person.userId && allows('refundRequests.withdraw')
+  // The notice of the page says it after the request was made.
+  const isSaid = query.done === 'request'
+  return html`<section class="card"><h2>${t('refund')}</h2>${!isSaid && notice('wait', html`<p>${t('done_request')}</p>`)}<p><a href="${path}">${title}</a></p>${
+    isOwn && postForm(`${path}/withdraw`, html`<button class="plain">${t('requestWithdraw')}</button>`)
+  }</section>`
+}
+
+/** For those who refund, and for those who ask another person to refund. */
+async function refundForm(request: ScreenRequest, payment: Payment): Promise<Html | null> {
   const { allows, texts } = request
   const { t } = texts
   const found = refundable(payment)
   if (!allows('refundRequests.create') || !found || payment.status === 'disputed') return null
   const rest = texts.amount(formatAmount(found.rest), payment.sourceCurrency)
-  // The notice of the page says it after the request was made.
-  const isWaiting =
-    request.query.done !== 'request' && requests.some(({ status }) => status === 'awaiting_approval')
   const { approvalFrom } = await loadLimits(request, payment)
   const note = !allows('refunds.create')
     ? t('requestText')
     : approvalFrom !== null &&
       t('refundApprovalFrom', { amount: texts.amount(approvalFrom, payment.sourceCurrency) })
-  return html`<section class="card"><h2>${t('refund')}</h2>${isWaiting && notice('wait', html`<p>${t('done_request')}</p>`)}${note && html`<p class="dim">${note}</p>`}${fields(request, payment, { rest, amount: formatAmount(found.rest) })}</section>`
+  return html`<section class="card"><h2>${t('refund')}</h2>${note && html`<p class="dim">${note}</p>`}${fields(request, payment, { rest, amount: formatAmount(found.rest) })}</section>`
 }
 
 function fields(
@@ -59,10 +83,11 @@ function fields(
   { uuid }: Payment,
   { rest, amount }: { rest: string; amount: string },
 ): Html {
+  const refunds = allows('refunds.create')
   return postForm(
     `${PAYMENTS_PATH}/${uuid}/refund`,
     html`${field('amount', t('refundAmount'), { value: form.amount ?? amount, hint: t('refundHint', { amount: rest }), isRequired: true, inputmode: 'decimal' })}
-${field('reason', t('refundReason'), { value: form.reason ?? '' })}<button class="danger">${t(allows('refunds.create') ? 'refundButton' : 'requestButton')}</button>`,
+${field('reason', t(refunds ? 'refundReason' : 'requestReason'), { value: form.reason ?? '', isRequired: !refunds })}<button class="danger">${t(refunds ? 'refundButton' : 'requestButton')}</button>`,
   )
 }
 
@@ -101,12 +126,9 @@ export async function needsConfirmation(request: ScreenRequest, payment: Payment
 
 /** Returns what was done: a refund, or from the limit of the merchant on a request for one. */
 export async function refund(request: ScreenRequest, { uuid }: Payment): Promise<'refund' | 'request'> {
-  const { call, allows, form, submission } = request
-  const body = {
-    paymentUuid: uuid,
-    amount: readAmount(form.amount),
-    ...(form.reason && { reason: form.reason }),
-  }
+  const { call, allows, form, submission, texts } = request
+  const reason = form.reason?.trim()
+  const body = { paymentUuid: uuid, amount: readAmount(form.amount), ...(reason && { reason }) }
   if (allows('refunds.create')) {
     try {
       await call('refunds.create', { body, idempotencyKey: submission })
@@ -115,6 +137,7 @@ export async function refund(request: ScreenRequest, { uuid }: Payment): Promise
       if (!(error instanceof ApiError && error.code === 'refund_approval_required')) throw error
     }
   }
+  if (!reason) throw new ApiError('validation_failed', { message: texts.t('requestReasonNeeded') })
   const asked = await call('refundRequests.create', { body, idempotencyKey: `${submission}:request` })
   // A boundary: the operation returns a record of this type. A repeated form has been mailed before.
   if (!asked.headers) mailRequest(request, asked.data as RefundRequest)
