@@ -45,6 +45,8 @@ export interface ListScreen<Row, Request extends AreaRequest = ScreenRequest> {
   exports?: OperationId
   /** The operation returns the whole list: it takes no page. */
   isWhole?: boolean
+  /** The order, where it is not that of the operation. */
+  sort?: string
   /** The rows of a page, if they are so long that 50 would be too heavy. */
   rows?: number
   filters: readonly Filter[]
@@ -116,7 +118,7 @@ async function show<Row, Request extends AreaRequest>(screen: ListScreen<Row, Re
   const page = screen.isWhole
     ? {}
     : { cursor: query.cursor, page: query.page, limit: String(screen.rows ?? ROWS) }
-  const input = { ...queryOf(screen, request), ...page }
+  const input = { ...queryOf(screen, request), ...page, ...(screen.sort && { sort: screen.sort }) }
   const [{ data, meta }, intro, outro, form] = await Promise.all([
     call(screen.list, { query: input }),
     screen.intro?.(request),

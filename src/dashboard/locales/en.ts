@@ -423,6 +423,14 @@ export const EN = {
   resolution_mark_paid: 'It was paid',
   resolution_mark_failed: 'It was not paid',
   resolution_write_off: 'Write it off',
+  effect_accept:
+    'You keep what was received: the payment succeeds with it. The amount of a failed refund goes back to the wallet.',
+  effect_return:
+    'The payer gets the money back through the gateway. With a reference it was given back already, and is only booked.',
+  effect_ask_again: 'Moves no money. The gateway is asked for the status now.',
+  effect_mark_paid: 'The payment succeeds. The reference of the provider is required.',
+  effect_mark_failed: 'The payment or the refund fails. Nothing is sent.',
+  effect_write_off: 'The held money is given up, and the case ends.',
   entry_capture: 'Payment',
   entry_fee: 'Fee',
   entry_settlement: 'Settlement',

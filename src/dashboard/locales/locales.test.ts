@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { describe, it } from 'node:test'
 import { IntlMessageFormat } from 'intl-messageformat'
-import { CASE_KIND_NAMES, kindFacts } from '../../cases/case-kinds.ts'
+import { CASE_KIND_NAMES, kindFacts, RESOLUTION_NAMES } from '../../cases/case-kinds.ts'
 import { FAILURES } from '../../core/failures.ts'
 import { LANGUAGES } from '../../core/languages.ts'
 import { CHANNELS } from '../../gateways/gateway.ts'
@@ -111,7 +111,7 @@ describe('the texts of the dashboard', () => {
       ...[...CHANNELS, 'saved'].map((channel) => `channel_${channel}`),
       ...CASE_KIND_NAMES.flatMap((kind) => [`case_${kind}`, `meaning_${kind}`]),
       ...Object.keys(FAILURES).map((code) => `failure_${code}`),
-      ...CASE_KIND_NAMES.flatMap((kind) => kindFacts(kind).resolutions).map((one) => `resolution_${one}`),
+      ...RESOLUTION_NAMES.flatMap((one) => [`resolution_${one}`, `effect_${one}`]),
     ]
     assert.deepEqual(
       ids.filter((id) => !Object.hasOwn(EN, id)),

@@ -16,7 +16,14 @@ import { PAYMENTS_PATH } from './payments.ts'
 export type Case = Static<typeof CaseRecord>
 
 const FILTERS: ListScreen<Case>['filters'] = [
-  { name: 'state', label: 'status', values: ['open', 'resolved', 'all'], prefix: 'status' },
+  {
+    name: 'state',
+    label: 'status',
+    values: ['open', 'resolved', 'all'],
+    prefix: 'status',
+    initial: 'open',
+    isRequired: true,
+  },
 ]
 const OWNER_FILTER = {
   name: 'owner',
@@ -33,7 +40,8 @@ export const caseScreens = (base: Area['path']): Screen<AreaRequest>[] => [
     path: '/cases',
     title: 'casesTitle',
     list: 'cases.list',
-    ...(base === '/app' && { exports: 'cases.export' }),
+    // Those of operators are always the oldest first.
+    ...(base === '/app' && { exports: 'cases.export', sort: 'createdAt:asc' }),
     filters: base === '/ops' ? [...FILTERS, OWNER_FILTER] : FILTERS,
     columns: (texts) => [
       {
@@ -168,10 +176,10 @@ function proposal({ resolution, note, by, at }: NonNullable<Case['proposal']>, t
 function resolveForm({ base, allows, postForm, texts, form }: AreaRequest, one: Case): Html | null {
   const { t } = texts
   if (!allows('cases.resolve') || one.resolutions.length === 0 || one.resolvedAt !== null) return null
-  const chosen = form.resolution ?? one.proposal?.resolution ?? one.resolutions[0]
+  const chosen = form.resolution ?? one.proposal?.resolution
   const choices = one.resolutions.map(
     (value) =>
-      html`<label class="tick"><input type="radio" name="resolution" value="${value}" required${value === chosen && html` checked`}> <span>${texts.word('resolution', value)}</span></label>`,
+      html`<label class="tick"><input type="radio" name="resolution" value="${value}" required${value === chosen && html` checked`}> <span>${texts.word('resolution', value)}<span class="sub">${texts.word('effect', value)}</span></span></label>`,
   )
   const fields = html`<fieldset><legend>${t('decide')}</legend>${choices}</fieldset>
 ${field('proof', t('proof'), { value: form.proof ?? one.proposal?.proof ?? '', hint: t('proofHint') })}

@@ -51,6 +51,14 @@ export const FR_WORDS = {
   resolution_mark_paid: 'C’était payé',
   resolution_mark_failed: 'Ce n’était pas payé',
   resolution_write_off: 'Passer en perte',
+  effect_accept:
+    'Vous gardez ce qui a été reçu : le paiement réussit avec ce montant. Le montant d’un remboursement échoué revient au portefeuille.',
+  effect_return:
+    'Le payeur récupère l’argent par la passerelle. Avec une référence, il a déjà été rendu et est seulement comptabilisé.',
+  effect_ask_again: 'Aucun argent ne bouge. L’état est demandé maintenant à la passerelle.',
+  effect_mark_paid: 'Le paiement réussit. La référence du prestataire est obligatoire.',
+  effect_mark_failed: 'Le paiement ou le remboursement échoue. Rien n’est envoyé.',
+  effect_write_off: 'L’argent retenu est abandonné, et le dossier se termine.',
   entry_capture: 'Paiement',
   entry_fee: 'Frais',
   entry_settlement: 'Règlement',

@@ -51,6 +51,14 @@ export const PT_WORDS = {
   resolution_mark_paid: 'Foi pago',
   resolution_mark_failed: 'Não foi pago',
   resolution_write_off: 'Dar como perdido',
+  effect_accept:
+    'Fica com o que foi recebido: o pagamento é concluído com esse valor. O valor de um reembolso falhado volta à carteira.',
+  effect_return:
+    'O pagador recebe o dinheiro de volta pelo gateway. Com uma referência, já foi devolvido e é apenas registado.',
+  effect_ask_again: 'Nenhum dinheiro se move. O estado é pedido agora ao gateway.',
+  effect_mark_paid: 'O pagamento é concluído. A referência do prestador é obrigatória.',
+  effect_mark_failed: 'O pagamento ou o reembolso falha. Nada é enviado.',
+  effect_write_off: 'O dinheiro retido é dado como perdido, e o caso termina.',
   entry_capture: 'Pagamento',
   entry_fee: 'Taxa',
   entry_settlement: 'Liquidação',

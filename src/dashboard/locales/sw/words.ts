@@ -51,6 +51,14 @@ export const SW_WORDS = {
   resolution_mark_paid: 'Ililipwa',
   resolution_mark_failed: 'Haikulipwa',
   resolution_write_off: 'Ifute kama hasara',
+  effect_accept:
+    'Unabaki na kilichopokelewa: malipo yanafaulu kwa kiasi hicho. Kiasi cha marejesho yaliyoshindwa kinarudi kwenye pochi.',
+  effect_return:
+    'Mlipaji anarudishiwa pesa kupitia lango. Ikiwa kuna rejeleo, zimekwisha kurudishwa na zinarekodiwa tu.',
+  effect_ask_again: 'Hakuna pesa zinazohamishwa. Lango linaulizwa hali sasa.',
+  effect_mark_paid: 'Malipo yanafaulu. Rejeleo la mtoa huduma linahitajika.',
+  effect_mark_failed: 'Malipo au marejesho yanashindwa. Hakuna kinachotumwa.',
+  effect_write_off: 'Pesa zilizoshikiliwa zinafutwa, na kesi inaisha.',
   entry_capture: 'Malipo',
   entry_fee: 'Ada',
   entry_settlement: 'Makabidhiano',
