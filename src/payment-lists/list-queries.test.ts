@@ -25,12 +25,15 @@ const window = {
   createdTo: null,
 } as const
 
-/** Payments with references order-1 to order-15000, then sale-15001 to sale-20000, newest last. */
-const seedReferences = (merchantId: string, payments: number) => `
+/** order-1 to order-15000, then sale-15001 to sale-20000. */
+const ORDERS = "case when n <= 15000 then 'order-' else 'sale-' end || n"
+
+/** Payments with these references, newest last, all of one customer. */
+const seedReferences = (merchantId: string, payments: number, reference = ORDERS) => `
 set local session_replication_role = replica;
 create temp table numbered on commit drop as
 select
-  gen_random_uuid() as id, case when n <= 15000 then 'order-' else 'sale-' end || n as reference,
+  gen_random_uuid() as id, ${reference} as reference,
   timestamptz '2026-01-01' + n * interval '1 minute' as at
 from generate_series(1, ${payments}) n;
 insert into payment_references (merchant_id, reference, fingerprint, payment_id, created_at)
@@ -41,9 +44,13 @@ insert into payments (
   customer_firstname, customer_lastname, created_at
 )
 select
-  '${merchantId}', id, 'checkout', reference, 'pending', 1, 100, 'KES', 'sandbox', gen_random_uuid(), 'a@b.example', 'A',
+  '${merchantId}', id, 'checkout', reference, 'pending', 1, 100, 'KES', 'sandbox', '${merchantId}', 'a@b.example', 'A',
   'B', at
-from numbered;`
+from numbered;
+insert into customers (merchant_id, id, email, email_key, firstname, lastname, search_text, created_at, updated_at)
+values (
+  '${merchantId}', '${merchantId}', 'a@b.example', 'a@b.example', 'A', 'B', 'a b a@b.example', '2026-01-01', '2026-01-01'
+);`
 
 type Page = Parameters<typeof listPaymentRows>[3]
 
@@ -87,6 +94,37 @@ describe('a search for references', () => {
   it('finds the payment that has a frequent text as its whole reference', async () => {
     const { rows, isPartial } = await search(LARGE, 'order-1')
     assert.deepEqual([referencesOf(rows), isPartial], [['order-1'], true])
+  })
+
+  it('finds the payment that has the text as its whole reference, although many newer ones have it too', async () => {
+    const merchant = random.uuid()
+    const bills =
+      "case when n <= 700 then 'bill-7' || case n when 1 then '' else n::text end else 'sale-' || n end"
+    await db.transaction((tx) => tx.script(seedReferences(merchant, 20_000, bills)))
+    const { rows, isPartial } = await search(merchant, 'bill-7')
+    assert.deepEqual([referencesOf(rows), isPartial], [['bill-7'], true])
+    const others = await search(merchant, 'bill-')
+    assert.deepEqual([others.rows.length, others.counted, others.isPartial], [21, 500, true])
+  })
+
+  it('finds all payments of a customer by the e-mail, however many there are', async () => {
+    const merchant = random.uuid()
+    await db.transaction((tx) => tx.script(seedReferences(merchant, 5_000)))
+    const { rows, counted } = await search(merchant, 'a@b.example', { offset: 4_000 })
+    assert.deepEqual([rows[0]?.reference, counted], ['order-1000', 5_000])
+    const { lookedTo } = await search(LARGE, 'a@b.example', { limit: 5_000 })
+    assert.ok(lookedTo, 'the page of a customer with more payments has no cursor')
+  })
+
+  it('reads few rows for a rare text with the same end as all references', async () => {
+    const merchant = random.uuid()
+    await db.transaction((tx) => tx.script(seedReferences(merchant, 20_000, "n || '-kenya'")))
+    await db.script('vacuum analyze payment_references')
+    for (const text of ['orders-kenya', '12345-kenya']) {
+      const { rows, read } = await search(merchant, text)
+      assert.equal(rows.length, text.startsWith('1') ? 1 : 0)
+      assert.ok(read < 7_500, `${read} were read for ${text}`)
+    }
   })
 
   it('looks at the newest payments for a frequent text, and a cursor leads to all others', async () => {

@@ -49,7 +49,7 @@ export async function listPaymentRows(
     const whole = await wholeSearch(db, merchantId, filter, requested, source.searched)
     return searchedRows(db, merchantId, source.searched, whole, requested)
   }
-  const { statements, values } = source
+  const { statements, values, isPartial } = source
   const window =
     statements === FILTERED ? await boundedByPayment(db, merchantId, filter, requested) : requested
   const count = () => countRows(db, statements, merchantId, window, values)
@@ -61,8 +61,7 @@ export async function listPaymentRows(
       ? countUpToCap(cappedLists, `payments:${filter.kinds}:${merchantId}`, count)
       : countUpToCap(cappedLists, nameOf(merchantId, values, window), count, KEEP_CAPPED_MS),
   ])
-  // There are more payments that have the text among others.
-  return { rows, counted, isPartial: statements === BY_IDS }
+  return { rows, counted, isPartial }
 }
 
 const selectByIds = sql<PaymentRow>`
@@ -149,7 +148,14 @@ async function boundedByPayment(
   }
 }
 
-type Source = { statements: ListStatements<PaymentRow>; values: readonly unknown[] } | { searched: Searched }
+interface Listed {
+  statements: ListStatements<PaymentRow>
+  values: readonly unknown[]
+  /** There are more payments that have the text among others. */
+  isPartial?: true
+}
+
+type Source = Listed | { searched: Searched }
 
 async function sourceOf(
   db: Db,
@@ -176,7 +182,7 @@ async function firstFew(db: Db, finders: readonly Finder[], values: readonly unk
   return undefined
 }
 
-/** Of a frequent text: the payments that have it as a whole, those of a narrow range, or the newest ones that have it. */
+/** Of a frequent text: the payments that have it as a whole, those in a narrow range, or the newest ones that have it. */
 async function searchSource(
   db: Db,
   merchantId: string,
@@ -187,7 +193,10 @@ async function searchSource(
   const window = await boundedByPayment(db, merchantId, filter, requested)
   const found = await searchPayments(db, merchantId, filter, values, window)
   if ('searched' in found) return found
-  if (found.exact.length > 0) return { statements: BY_IDS, values: [...values, found.exact] }
+  const { exact, customerId } = found
+  if (exact.length > 0) return { statements: BY_IDS, values: [...values, exact], isPartial: true }
+  if (customerId !== null)
+    return { statements: OF_CUSTOMER, values: [...values, customerId], isPartial: true }
   const inRange = await firstFew(db, rangeFindersOf(merchantId, filter), values)
   return inRange ?? { searched: await lookForText(db, merchantId, window, values, []) }
 }

@@ -1,6 +1,7 @@
 // How frequent a text is among the payments of a merchant, by a sample from all parts of the period.
 
 import { type Db, sql } from '../kit/db/db.ts'
+import { firstRow } from '../kit/db/rows.ts'
 
 const SAMPLED = '512'
 const PARTS = '32'
@@ -13,6 +14,7 @@ interface Sample {
   isSmall: boolean
   sampled: number
   matched: number
+  endsMatched: number
 }
 
 const IN_PERIOD = `p.merchant_id = $1
@@ -29,7 +31,7 @@ const endOf = (direction: '' | ' desc') => `
     limit 1
   )`
 
-// $4 kinds, $5 pattern.
+// $4 kinds, $5 pattern of the text, $6 that of its end.
 const sampleStatement = sql<Sample>`
 with kinds as (select distinct unnest($4::text[]) as kind),
 first_ones as (
@@ -44,7 +46,7 @@ first_ones as (
   ) p
 ),
 sample as (
-  select p.reference ilike $5 or p.customer_email ilike $5 as fits
+  select p.reference ilike $5 or p.customer_email ilike $5 as fits, p.reference ilike $6 as end_fits
   from kinds k ${endOf('')} oldest ${endOf(' desc')} newest
   cross join generate_series(1, ${PARTS}) as part
   cross join lateral (
@@ -59,7 +61,8 @@ sample as (
 select
   (select count from first_ones) < ${SAMPLED} as "isSmall",
   count(*)::integer as sampled,
-  count(*) filter (where fits)::integer as matched
+  count(*) filter (where fits)::integer as matched,
+  count(*) filter (where end_fits)::integer as "endsMatched"
 from sample`
 
 /** Small: the period has so few payments that all of them are compared. */
@@ -67,9 +70,11 @@ export async function sampleText(
   db: Db,
   period: readonly unknown[],
   kinds: readonly string[],
-  pattern: string,
-): Promise<{ isSmall: boolean; isFrequent: boolean }> {
-  const [sample] = await db.query(sampleStatement, [...period, kinds, pattern])
-  if (!sample || sample.isSmall) return { isSmall: true, isFrequent: false }
-  return { isSmall: false, isFrequent: sample.matched >= sample.sampled * FREQUENT_SHARE }
+  patterns: { text: string; end: string },
+): Promise<{ isSmall: boolean; isFrequent: boolean; isEndFrequent: boolean }> {
+  const sample = await firstRow(db, sampleStatement, [...period, kinds, patterns.text, patterns.end])
+  if (!sample || sample.isSmall) return { isSmall: true, isFrequent: false, isEndFrequent: false }
+  const { sampled, matched, endsMatched } = sample
+  const isMany = (count: number) => count >= sampled * FREQUENT_SHARE
+  return { isSmall: false, isFrequent: isMany(matched), isEndFrequent: isMany(endsMatched) }
 }

@@ -1,8 +1,9 @@
 // The search for a text in the payments of a merchant. Its work is bounded, whatever the text is:
 //
 // - A text that is not frequent is found by the indexes over references and e-mails, of which the newest matches are read.
-// - A frequent text, such as the beginning of all references, is compared with the newest payments. If it is itself a whole
-//   reference, receipt code or e-mail, the search finds the payments with exactly this.
+// - A frequent text, such as the beginning of all references, is compared with the newest payments.
+// - If a text with more matches than are read is itself a whole reference, receipt code or e-mail, the search finds the
+//   payments with exactly this, however old they are.
 //
 // Where a search stops before the last payment, its page says so, and the cursor continues there.
 
@@ -10,6 +11,7 @@ import { searchQueryOf } from '../core/search-text.ts'
 import { type Db, type Statement, sql } from '../kit/db/db.ts'
 import { periodValues } from '../kit/db/list-statements.ts'
 import { keysetPosition, type ListWindow } from '../kit/db/pagination.ts'
+import { firstRow } from '../kit/db/rows.ts'
 import {
   FIRST_OWN_VALUE,
   FITS,
@@ -201,44 +203,68 @@ ${matched(order, 'select id from looked', `${FITS} and ${HAS_SEARCH_VALUES}`, MO
 
 const FOUND = { desc: finding('desc'), asc: finding('asc') }
 
-// The payments that have the text as a whole reference, receipt code, e-mail or reference at the provider. $2 references,
-// $3 e-mail, $4 to $6 receipt code.
+// The payments that fit and have the text as a whole reference, receipt code or reference at the provider. Own values: the
+// receipt code.
 const selectExact = sql<{ id: string }>`
-select r.payment_id as id
-from payment_references r
-where r.merchant_id = $1 and r.reference = any ($2::text[])
-union${foundByProvider('$2')}
-union${foundByReceipt(['$4', '$5', '$6'])}
-union
+with names as (
+  select r.payment_id as id
+  from payment_references r
+  where r.merchant_id = $1 and r.reference = any ($18::text[])
+  union${foundByProvider('$18')}
+  union${foundByReceipt([own(0), own(1), own(2)])}
+)
 select p.id
-from customers c
-cross join lateral (
-  select p.id
-  from payments p
-  where p.merchant_id = $1 and p.customer_id = c.id
-  order by p.created_at desc, p.id desc
-  limit ${MOST_FOUND}
-) p
-where c.merchant_id = $1 and c.email_key = $3
+from payments p
+where p.merchant_id = $1
+  and p.id = any (array(select id from names))
+  and p.created_at >= $2::timestamptz
+  and p.created_at <= $3::timestamptz
+  and ${FITS}
+  and ${HAS_SEARCH_VALUES}
 limit ${MOST_FOUND}`
+
+/** More payments of a customer would take long to filter. */
+const MOST_OF_CUSTOMER = '10000'
+
+const selectCustomer = sql<{ id: string }>`
+select c.id
+from customers c
+where c.merchant_id = $1
+  and c.email_key = $2
+  and not exists (
+    select
+    from payments p
+    where p.merchant_id = $1 and p.customer_id = c.id
+    offset ${MOST_OF_CUSTOMER}
+  )`
 
 /** A text in the forms that the statements compare. */
 export interface SearchText {
   text: string
-  references: readonly string[]
   /** The bounds and the end of the ids, or nulls. */
   receipt: readonly (string | null)[]
-}
-
-export async function findExact(db: Db, merchantId: string, text: SearchText): Promise<string[]> {
-  const rows = await db.query(selectExact, [merchantId, text.references, text.text, ...text.receipt])
-  return rows.map(({ id }) => id)
 }
 
 const NONE: Searched = { ids: [], total: 0, lastAt: null, lastId: null }
 
 /** The values of a list's filter, from $4 on. */
 type FilterValues = readonly unknown[]
+
+export async function findExact(
+  db: Db,
+  merchantId: string,
+  window: ListWindow,
+  values: FilterValues,
+  { receipt }: SearchText,
+): Promise<string[]> {
+  const rows = await db.query(selectExact, [...periodValues(merchantId, window), ...values, ...receipt])
+  return rows.map(({ id }) => id)
+}
+
+/** The customer with this whole e-mail, unless there are too many payments of it to filter. */
+export async function findCustomerOf(db: Db, merchantId: string, text: string): Promise<string | null> {
+  return (await firstRow(db, selectCustomer, [merchantId, text]))?.id ?? null
+}
 
 const take = ({ limit, offset }: ListWindow) => limit + offset + 1
 

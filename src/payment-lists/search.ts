@@ -6,10 +6,19 @@ import { periodValues } from '../kit/db/list-statements.ts'
 import { type ListWindow, substringPattern } from '../kit/db/pagination.ts'
 import type { PaymentFilter } from './filters.ts'
 import { sampleText } from './sample-queries.ts'
-import { findExact, findText, lookForText, type Searched, type SearchText } from './search-queries.ts'
+import {
+  findCustomerOf,
+  findExact,
+  findText,
+  lookForText,
+  type Searched,
+  type SearchText,
+} from './search-queries.ts'
 
-/** Either what was found, or the exact matches of a frequent text: a list of their own, if there are any. */
-export type Search = { searched: Searched } | { exact: readonly string[] }
+export type Search =
+  | { searched: Searched }
+  /** The exact matches of a text that more payments have than are read, or the customer with this e-mail, if any. */
+  | { exact: readonly string[]; customerId: string | null }
 
 export async function searchPayments(
   db: Db,
@@ -19,29 +28,33 @@ export async function searchPayments(
   window: ListWindow,
 ): Promise<Search> {
   const text = searchTextOf(filter)
+  const end = selectivePart(text.text)
+  const patterns = { text: substringPattern(text.text), end: substringPattern(end) }
   const period = periodValues(merchantId, window)
-  const pattern = substringPattern(text.text)
-  const { isSmall, isFrequent } = await sampleText(db, period, filter.kinds, pattern)
-  if (isSmall) {
-    const exact = await findExact(db, merchantId, text)
-    return { searched: await lookForText(db, merchantId, window, values, exact) }
-  }
-  const canFind = !isFrequent && HAS_TRIGRAM.test(text.text)
-  const selective = substringPattern(selectivePart(text.text))
-  const searched = canFind
-    ? await findText(db, merchantId, window, values, { ...text, selective })
-    : undefined
-  return searched ? { searched } : { exact: await findExact(db, merchantId, text) }
+  const { isSmall, isFrequent, isEndFrequent } = await sampleText(db, period, filter.kinds, patterns)
+  const findWhole = () => findExact(db, merchantId, window, values, text)
+  if (isSmall) return { searched: await lookForText(db, merchantId, window, values, await findWhole()) }
+  const selective = isEndFrequent ? patterns.text : patterns.end
+  const find = (own: ListWindow) => findText(db, merchantId, own, values, { ...text, selective })
+  const searched = !isFrequent && HAS_TRIGRAM.test(text.text) ? await find(window) : undefined
+  if (!searched)
+    return { exact: await findWhole(), customerId: await findCustomerOf(db, merchantId, text.text) }
+  if (searched.lastId === null && window.after === null) return { searched }
+  const exact = await findWhole()
+  if (exact.length === 0) return { searched }
+  // The first page decides for those after it.
+  const first = window.after === null ? searched : await find({ ...window, after: null })
+  return first?.lastId === null ? { searched } : { exact, customerId: null }
 }
 
-function searchTextOf({ search, providerReferences }: PaymentFilter): SearchText {
+function searchTextOf({ search }: PaymentFilter): SearchText {
   const text = search ?? ''
   const { first = null, last = null, tail = null } = readReceiptCode(text) ?? {}
-  return { text, references: providerReferences ?? [], receipt: [first, last, tail] }
+  return { text, receipt: [first, last, tail] }
 }
 
 // References mostly have the same beginning, so their last characters have the rare trigrams. A longer end often has the
-// beginning of a word, and many words have the same beginning.
+// beginning of a word, and many words have the same beginning. Where all references have the same end, the whole text is used.
 const SELECTIVE_LENGTH = 6
 // A shorter text has no trigram, and a database with the C collation has trigrams of ASCII letters only. Without one, the index
 // would read all of its entries.
