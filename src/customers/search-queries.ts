@@ -1,6 +1,6 @@
-// The search over names, e-mails and phone numbers of customers. Its work is bounded, whatever the text is: a text that is not frequent is
-// found by the n-gram index, and a frequent one is compared with the newest customers. One statement for every text would make
-// the planner guess, and read all of a million customers.
+// The search over names, e-mails and phone numbers of customers. Its work is bounded, whatever the text is: a text that is not
+// frequent is found by the n-gram index, and a frequent one is compared with the newest customers. One statement for every
+// text would make the planner guess, and read all of a million customers.
 
 import { searchQueryOf } from '../core/search-text.ts'
 import { type Db, sql } from '../kit/db/db.ts'
@@ -146,7 +146,7 @@ export async function searchCustomerRows(
 ): Promise<CountedRows<CustomerRow>> {
   const phone = phoneOf(text)
   const called = phone && (await listRows(db, BY_PHONE, merchantId, window, [phone]))
-  return called && called.rows.length > 0 ? called : searchText(db, merchantId, text, window)
+  return called && called.counted > 0 ? called : searchText(db, merchantId, text, window)
 }
 
 async function searchText(

@@ -3,7 +3,7 @@ import { after, describe, it } from 'node:test'
 import { testDatabase } from '../../../test/support/database.ts'
 import { type Db, sql, type Tx } from './db.ts'
 import { checkHome } from './home-check.ts'
-import { homeOf, TABLES_BY_HOME } from './homes.ts'
+import { CELL_VIEWS, homeOf, TABLES_BY_HOME } from './homes.ts'
 
 const db = await testDatabase({ after })
 
@@ -14,10 +14,20 @@ join pg_namespace n on n.oid = c.relnamespace
 where n.nspname in ('public', 'sandbox') and c.relkind in ('r', 'p') and not c.relispartition
 order by name`
 
+const selectViews = sql<{ name: string }>`
+select relname as name
+from pg_class
+where relnamespace = 'public'::regnamespace and relkind = 'v' and relname !~ '^(invariant|tenant|pg_stat)_'`
+
 describe('the home of a table', () => {
   it('is known for every table of the schema, once', async () => {
     const tables = (await db.query(selectTables)).map(({ name }) => name)
     assert.deepEqual(Object.values(TABLES_BY_HOME).flat().toSorted(), tables.toSorted())
+  })
+
+  it('is known for every view that reads data of merchants', async () => {
+    const views = (await db.query(selectViews)).map(({ name }) => name)
+    assert.deepEqual(CELL_VIEWS.toSorted(), views.toSorted())
   })
 })
 

@@ -57,7 +57,8 @@ const CELL_TABLES = [
   ],
 ]
 
-const CELL_VIEWS = [
+/** Every view but those of invariants and of row-level security, which every database has. */
+export const CELL_VIEWS = [
   ...[
     'searched_customers',
     'searched_links',
@@ -65,7 +66,7 @@ const CELL_VIEWS = [
     'searched_references',
     'searched_refunds',
   ],
-  ...['payment_sums', 'collection_sums_now'],
+  ...['payment_sums', 'collection_sums_now', 'collection_grains'],
 ]
 
 /** Every table of the schema, by where its rows are. */
@@ -80,7 +81,7 @@ const wordsOf = (names: readonly string[]) =>
 const OF_INSTANCE = wordsOf(INSTANCE_TABLES)
 const OF_CELL = wordsOf([...CELL_TABLES, ...CELL_VIEWS])
 // The instance writes its merchants, and the cells get copies.
-const WRITES_MERCHANTS = /(?:insert into|update) merchants\b/
+const WRITES_MERCHANTS = /(?:insert into|update|delete from) merchants\b/
 
 /** Where the statement runs. Throws for one that uses tables of the instance and of a cell. */
 export function homeOf(text: string): Home {
