@@ -42,7 +42,7 @@ import { refundDestinationRoutes } from '../refunds/destination/routes.ts'
 import { findGatewayRefunds } from '../refunds/find.ts'
 import { refundLimitRoutes } from '../refunds/limits/routes.ts'
 import { refundRoutes } from '../refunds/routes.ts'
-import { approvalRateRoutes } from '../reports/person-routes.ts'
+import { reportPersonRoutes } from '../reports/person-routes.ts'
 import { reportRoutes } from '../reports/routes.ts'
 import { requestLogRoutes } from '../request-log/routes.ts'
 import { sandboxApiRoutes } from '../sandbox-api/routes.ts'
@@ -122,7 +122,7 @@ export function personRoutes(app: App): PersonRoute[] {
   const { publicUrl } = app.settings
   return [
     ...settingsRoutes(app),
-    ...approvalRateRoutes(app),
+    ...reportPersonRoutes(app),
     ...requestLogRoutes(app),
     ...deliveryFailureRoutes(app),
     // Saving an account also writes records of the instance: when to look for its refunds, and its access tokens.

@@ -6,9 +6,9 @@ import type { Merchant } from '../core/merchant.ts'
 import { formatAmount, money } from '../core/money.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Db } from '../kit/db/db.ts'
-import { dayIn, isTimeZone, shiftDay } from '../kit/time-zone.ts'
+import { dayIn, isTimeZone, shiftDay, startOfDay } from '../kit/time-zone.ts'
 import { type CollectionRow, selectCollections } from './queries.ts'
-import { type Group, type Period, rangesOf } from './ranges.ts'
+import { type Group, type Period, type Ranges, rangesOf, rangesWithin } from './ranges.ts'
 
 export interface CollectionsQuery {
   from?: string
@@ -28,8 +28,33 @@ export async function reportCollections(
   query: CollectionsQuery,
 ) {
   const groups = new Set<Group>(query.groupBy ?? ['day'])
-  const { ranges, shiftDays } = rangesOf(readPeriod(app.clock.now(), query), groups)
-  const rows = await app.db.query(selectCollections, [
+  return readSums(app.db, merchant, rangesOf(readPeriod(app.clock.now(), query), groups), groups)
+}
+
+const WEEK_DAYS = 7
+const QUARTER_HOUR_MS = 900_000
+
+/** What was collected a week ago up to the time that it is now, to the last quarter hour: a part of today compares with it. */
+export async function reportWeekAgo(app: { db: Db; clock: Clock }, merchant: Merchant, timeZone: string) {
+  requireTimeZone(timeZone)
+  const now = app.clock.now()
+  const today = dayIn(now.toISOString(), timeZone)
+  const [startMs, todayMs] = [shiftDay(today, -WEEK_DAYS), today].map((day) =>
+    Date.parse(startOfDay(day, timeZone)),
+  ) as [number, number]
+  const elapsedMs = Math.floor((now.getTime() - todayMs) / QUARTER_HOUR_MS) * QUARTER_HOUR_MS
+  const groups = new Set<Group>(['currency'])
+  const collections = await readSums(
+    app.db,
+    merchant,
+    rangesWithin(startMs, startMs + elapsedMs, groups),
+    groups,
+  )
+  return { until: new Date(startMs + elapsedMs).toISOString(), collections }
+}
+
+async function readSums(db: Db, merchant: Merchant, { ranges, shiftDays }: Ranges, groups: Set<Group>) {
+  const rows = await db.query(selectCollections, [
     merchant.id,
     ranges.map(({ grain }) => grain),
     ranges.map(({ fromMs }) => fromMs / 1_000),

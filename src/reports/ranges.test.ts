@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { dayIn } from '../kit/time-zone.ts'
-import { type Group, type Range, rangesOf } from './ranges.ts'
+import { type Group, type Range, rangesOf, rangesWithin } from './ranges.ts'
 
 const QUARTER_HOUR_MS = 900_000
 const DAY_MS = 86_400_000
@@ -82,6 +82,16 @@ describe('the ranges of a report', () => {
     ])
     assert.deepEqual(ranges('2026-01-01', '2026-12-31'), ['month 2026-01-01 2027-01-01'])
     assert.deepEqual(ranges('2026-02-01', '2026-02-27'), ['day 2026-02-01 2026-02-28'])
+  })
+
+  it('are the whole hours of a part of a day and the quarter hours around them', () => {
+    const [fromMs, toMs] = [Date.parse('2026-03-14T18:15:00Z'), Date.parse('2026-03-14T23:45:00Z')]
+    const { ranges } = rangesWithin(fromMs, toMs, new Set(['currency']))
+    assert.deepEqual(
+      ranges.flatMap((range) => [...quartersOf(range)]).sort(),
+      Array.from({ length: 22 }, (_, index) => fromMs + index * QUARTER_HOUR_MS),
+    )
+    assert.equal(ranges.filter(({ grain }) => grain === 'hour_total').length, 1)
   })
 
   it('read three hours of each day in Nairobi', () => {

@@ -57,6 +57,12 @@ export function rangesOf(period: Period, groups: ReadonlySet<Group>): Ranges {
   }
 }
 
+/** A part of one day that begins and ends with a quarter hour, for a report without days. */
+export function rangesWithin(fromMs: number, toMs: number, groups: ReadonlySet<Group>): Ranges {
+  const ranges = partsOfDay(fromMs, toMs, groups).map((span) => ({ ...span, sign: 1 as const, day: null }))
+  return { ranges, shiftDays: 0 }
+}
+
 const isDetailed = (groups: ReadonlySet<Group>) =>
   groups.has('gateway') || groups.has('channel') || groups.has('status')
 

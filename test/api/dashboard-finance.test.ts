@@ -6,6 +6,7 @@ import { EN } from '../../src/dashboard/locales/en.ts'
 import { sql } from '../../src/kit/db/db.ts'
 import { initiateBody, payWith } from '../support/builders.ts'
 import { newVisitor, saveOwnAccount, signInAs, signInAsOperator, type Visitor } from '../support/dashboard.ts'
+import { p2pMerchant, WALLET } from '../support/p2p.ts'
 import { sendBytes } from '../support/raw-http.ts'
 import { testService } from '../support/service.ts'
 
@@ -278,5 +279,98 @@ describe('the figures of reports', () => {
     const open = await shop.api.post('/api/v1/checkout/initiate-payment', initiateBody())
     const unpaid = await person.get(`/app/payments/${open.body.data.uuid}`)
     assert.deepEqual([unpaid.http, unpaid.text.includes('<dt>Fee</dt>')], [200, false])
+  })
+
+  /** The links in the cells of the row that begins with this text, in their order. */
+  const linksOf = (text: string, title: string) => {
+    const [row = ''] = text.split('<tr>').filter((one) => one.startsWith(`<td>${title}</td>`))
+    return [...row.matchAll(/<a href="(\/app\/payments\?[^"]+)">([^<]+)</g)].map(([, address, amount]) => ({
+      address: String(address).replaceAll('&amp;', '&'),
+      amount: Number(String(amount).replaceAll(/[^\d.]/g, '')),
+    }))
+  }
+
+  /** The sum of what is paid in the file of a list. */
+  const sumOf = async (address: string) => {
+    const { text } = await person.get(address.replace('/app/payments', '/app/payments/export'))
+    const [head = [], ...rows] = text
+      .trim()
+      .split('\r\n')
+      .map((line) => line.replaceAll('"', '').replace('\uFEFF', '').split(','))
+    return rows.reduce((sum, cells) => sum + Number(cells[head.indexOf('amountPaid')]), 0)
+  }
+
+  const moveCreation = sql<unknown>`update payments set created_at = created_at - interval '3 days' where id = $1`
+
+  it('lead to lists of payments with the same sum, as those of home do', async () => {
+    const late = await payWith(shop.api, 'card_success', { amount: 45 })
+    await service.db.query(moveCreation, [late.uuid])
+    const home = (await person.get('/app')).text
+    const reports = await Promise.all(
+      ['gateway', 'channel', 'status', 'currency', 'day'].map((by) => person.get(`/app/reports?by=${by}`)),
+    )
+    const figures = [
+      ...linksOf(home, 'KES'),
+      ...reports.flatMap(({ text }) => {
+        const [, table = ''] = text.split('<tbody>')
+        return table
+          .split('<tr>')
+          .flatMap((row) => linksOf(`<tr>${row}`, /<td>(.*?)<\/td>/.exec(row)?.[1] ?? ''))
+      }),
+    ]
+    assert.equal(figures.length, 6)
+    for (const { address, amount } of figures) {
+      assert.equal(amount, 1_250.5 + 80 + 45, address)
+      assert.equal(await sumOf(address), amount, address)
+      assert.match((await person.get(address)).text, new RegExp(late.reference))
+    }
+  })
+
+  it('count those on home that are decided, not those that are open', async () => {
+    assert.match((await person.get('/app')).text, /3 \/ 3<\/bdi> \(100%\)/)
+    const open = await shop.api.post('/api/v1/checkout/initiate-payment', initiateBody())
+    assert.match((await person.get('/app')).text, /3 \/ 3<\/bdi> \(100%\)/)
+    await shop.api.post(`/api/v1/checkout/payments/${open.body.data.uuid}/cancel`, {})
+    assert.match((await person.get('/app')).text, /3 \/ 4<\/bdi> \(75%\)/)
+  })
+
+  const payOn = sql<unknown>`update payments set created_at = $2, paid_at = $2 where id = $1`
+
+  it('compare today with the same part of the day a week ago', async () => {
+    const day = new Date(Date.now() - 7 * 86_400_000).toISOString().slice(0, 10)
+    for (const [amount, time] of [
+      [60, '00:00:00Z'],
+      [900, '23:59:59Z'],
+    ] as const) {
+      const { uuid } = await payWith(shop.api, 'card_success', { amount })
+      await service.db.query(payOn, [uuid, `${day}T${time}`])
+    }
+    const { text } = await person.get('/app')
+    const [, until] = /A week ago until (\d\d:(?:00|15|30|45))</.exec(text) ?? []
+    // Nothing is compared in the first quarter of an hour of the day, and the last one is never complete.
+    const expected = until === '00:00' ? '0' : '60'
+    assert.match(text, new RegExp(`>KSh\\s?${expected}<span class="sub">Whole day: <a [^>]+>KSh\\s?960<`))
+  })
+
+  it('say what payers sent straight to accounts of the merchant', async () => {
+    const direct = await p2pMerchant(service, WALLET)
+    const { uuid } = await direct.requestTransfer()
+    assert.equal((await direct.act(uuid, 'mark-paid')).http, 200)
+    assert.equal((await direct.confirm(uuid, 5_000)).http, 200)
+    const reader = await signInAs(service, direct.uuid, 'finance')
+    for (const path of ['/app', '/app/reports']) {
+      const { text } = await reader.get(path)
+      assert.match(text, /Of which straight to your own accounts.*?paymentGateway=p2p">SSP\s?5,000/, path)
+      assert.equal((await person.get(path)).text.includes('straight to your own accounts'), false, path)
+    }
+    assert.match((await reader.get('/app/wallet')).text, /straight to your own accounts is in the reports/)
+  })
+
+  it('show on a list when a payment was paid, if that was on another day or is asked for', async () => {
+    const today = new Date().toISOString().slice(0, 10)
+    const count = async (query: string) =>
+      (await person.get(`/app/payments${query}`)).text.split('<span class="sub">Paid ').length - 1
+    assert.equal(await count(''), 1)
+    assert.equal(await count(`?paidFrom=${today}`), 3)
   })
 })

@@ -33,6 +33,8 @@ export interface Texts {
   ratio(part: number, whole: number): Html
   /** "14 Nov 2026, 13:32" */
   time(iso: string | null): Html | string
+  /** "13:32" */
+  timeOfDay(iso: string): string
   /** "14 Nov 2026" of an ISO day or time. */
   day(iso: string): string
   /** "November 2026" of 2026-11. */
@@ -67,6 +69,9 @@ function makeTexts(language: DashboardLanguage, zone: string): Texts {
     ...calendar,
     timeZone: zone,
   })
+  const timesOfDay = new Intl.DateTimeFormat(written, {
+    ...{ hour: '2-digit', minute: '2-digit', ...calendar, timeZone: zone },
+  })
   const numbers = new Intl.NumberFormat(written)
   const percents = new Intl.NumberFormat(written, { style: 'percent', maximumFractionDigits: 1 })
   const t = (id: TextId, values?: MessageValues) => translate(language, id, values)
@@ -84,6 +89,7 @@ function makeTexts(language: DashboardLanguage, zone: string): Texts {
     percent: (share) => percents.format(share),
     ratio: (part, whole) => html`<bdi dir="ltr">${numbers.format(part)} / ${numbers.format(whole)}</bdi>`,
     time: (iso) => (iso === null ? '' : html`<time datetime="${iso}">${times.format(new Date(iso))}</time>`),
+    timeOfDay: (iso) => timesOfDay.format(new Date(iso)),
     day: (iso) => days.format(new Date(iso)),
     month: (iso) => months.format(new Date(`${iso}-01`)),
   }

@@ -19,6 +19,8 @@ export const EN_FINANCE = {
 
   // The wallet
   whyBalance: 'Why this balance, {currency}',
+  walletOwnAccounts:
+    'Money that payers send straight to your own accounts is in the reports, and not in these balances.',
   whyBalanceText:
     'A payment is pending first, less the fee, and available after its settlement. Each line of the statement shows what it added and both balances after it, so the newest line has the balance at the end. Choose days to see one period.',
   balanceWhen: 'Balance',

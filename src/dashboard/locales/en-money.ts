@@ -110,6 +110,7 @@ export const EN_MONEY = {
     'Refunded of these: what was refunded until now of the payments of this period, on any day. The file of refunds has the refunds that were made in its month, of payments of any month.',
   unknownFees:
     '{currency}: {count, plural, one {# payment without a known fee is} other {# payments without a known fee are}} counted without a fee. Fee and net are empty in the file of payments.',
+  ownAccounts: 'Of which straight to your own accounts',
   fees: 'Fees',
   paidShare: 'Paid of all',
   noChannel: 'Not chosen yet',

@@ -1,12 +1,11 @@
-// Home: what needs attention first, then today against the same day of last week, by currency.
+// Home: what needs attention first, then today against the same day of last week, then the health of gateways and webhooks.
 
 import { type Html, html } from '../../kit/http/html.ts'
 import type { OperationId } from '../../kit/http/route.ts'
-import { table } from '../frame/components.ts'
 import { liveMark } from '../frame/live.ts'
 import type { Screen, ScreenRequest } from '../frame/screen.ts'
 import { approvalsAndHealth, isFailing, loadEndpoints } from './home-health.ts'
-import { currenciesOf, dailyChart, daysAgo, loadCollections, paidText } from './money/collections.ts'
+import { today } from './home-today.ts'
 import { disputesToAnswer } from './money/disputes.ts'
 import { ownRequests } from './money/own-requests.ts'
 
@@ -60,37 +59,4 @@ async function attention(request: ScreenRequest, failing: readonly { url: string
         html`${t('attentionEndpoint', { url })} <a href="/app/developers/endpoints">${t('look')}</a>`,
     ),
   ]
-}
-
-async function today(request: ScreenRequest): Promise<Html | null> {
-  const { allows, texts } = request
-  if (!allows('reports.collections')) return null
-  const { t } = texts
-  const period = { from: daysAgo(request, 29), to: daysAgo(request, 0) }
-  const rows = await loadCollections(request, period, 'day,currency')
-  const [current, earlier] = [period.to, daysAgo(request, 7)]
-  const currencies = currenciesOf(rows)
-  const [most] = currencies
-  const on = (day: string, currency: string) =>
-    rows.find((row) => row.day === day && row.currency === currency)
-  if (most === undefined)
-    return html`<section class="card"><h2>${t('todayTitle')}</h2><p class="dim">${t('todayNone')}</p></section>`
-  return html`<h2>${t('todayTitle')}</h2>${table(
-    t('todayTitle'),
-    [
-      { label: t('currency'), isTitle: true, cell: (currency) => currency },
-      {
-        label: t('collectedToday'),
-        isNumber: true,
-        cell: (currency) => texts.amount(on(current, currency)?.amountPaid ?? '0', currency),
-      },
-      {
-        label: t('collectedBefore'),
-        isNumber: true,
-        cell: (currency) => texts.amount(on(earlier, currency)?.amountPaid ?? '0', currency),
-      },
-      { label: t('paidOf'), isNumber: true, cell: (currency) => paidText(on(current, currency), texts) },
-    ],
-    currencies,
-  )}<section class="card">${dailyChart(rows, most, period, texts)}</section>`
 }

@@ -4,11 +4,12 @@ import type { Static } from 'typebox'
 import { CURRENCY_CODES } from '../../core/currency.ts'
 import { CHANNELS } from '../../gateways/gateway.ts'
 import { type Html, html } from '../../kit/http/html.ts'
+import { dayIn } from '../../kit/time-zone.ts'
 import type { PaymentRecord } from '../../payments/schema.ts'
-import { addressWith, badge, type Column, written } from '../frame/components.ts'
+import { addressWith, badge, type Choice, type Column, written } from '../frame/components.ts'
 import { listScreens } from '../frame/list-screen.ts'
 import { liveMark } from '../frame/live.ts'
-import type { ScreenRequest } from '../frame/screen.ts'
+import type { AreaRequest, ScreenRequest } from '../frame/screen.ts'
 import type { Texts } from '../frame/texts.ts'
 import { viewsAbove } from './payment/views.ts'
 
@@ -37,14 +38,31 @@ export const paymentListScreens = listScreens<Payment>({
       values: [...CHANNELS, 'saved'],
       prefix: 'channel',
     },
-    { name: 'createdFrom', label: 'from', type: 'date' },
-    { name: 'createdTo', label: 'to', type: 'date' },
+    { name: 'paymentGateway', label: 'gateway', choices: gatewayChoices },
+    { name: 'createdFrom', label: 'createdFrom', type: 'date' },
+    { name: 'createdTo', label: 'createdTo', type: 'date' },
+    { name: 'paidFrom', label: 'paidFrom', type: 'date' },
+    { name: 'paidTo', label: 'paidTo', type: 'date' },
   ],
-  columns: (texts) => paymentColumns(texts),
+  columns: (texts, { query }) =>
+    paymentColumns(texts, { isByPaymentTime: Boolean(query.paidFrom || query.paidTo) }),
   emptyTitle: 'noPaymentsTitle',
   emptyText: 'noPaymentsText',
   intro: async (request) => html`${await viewsAbove(request)}${newPayments(request)}`,
 })
+
+/** Also the gateway of the address, such as one that serves the merchant no longer. */
+async function gatewayChoices({ call, allows, query }: AreaRequest): Promise<Choice[]> {
+  // A boundary: the operation returns records of its schema.
+  const gateways = (allows('gateways.list') ? (await call('gateways.list')).data : []) as {
+    name: string
+    title: string
+  }[]
+  const choices = gateways.map(({ name, title }) => ({ value: name, label: title }))
+  const { paymentGateway: chosen } = query
+  if (!chosen || choices.some(({ value }) => value === chosen)) return choices
+  return [...choices, { value: chosen, label: chosen }]
+}
 
 /** The script shows how many there are. They are on the first page. */
 function newPayments(request: ScreenRequest): Html | null {
@@ -54,7 +72,10 @@ function newPayments(request: ScreenRequest): Html | null {
 }
 
 /** Without the customer on the screen of one. */
-export function paymentColumns(texts: Texts, { isOfCustomer = false } = {}): Column<Payment>[] {
+export function paymentColumns(
+  texts: Texts,
+  { isOfCustomer = false, isByPaymentTime = false } = {},
+): Column<Payment>[] {
   const { t } = texts
   const customer: Column<Payment> = {
     label: t('customer'),
@@ -81,6 +102,16 @@ export function paymentColumns(texts: Texts, { isOfCustomer = false } = {}): Col
       cell: ({ channel, paymentGateway }) =>
         html`<span>${texts.word('channel', channel)}<span class="sub">${paymentGateway}</span></span>`,
     },
-    { label: t('created'), cell: ({ createdAt }) => texts.time(createdAt) },
+    {
+      label: t('created'),
+      cell: (payment) =>
+        html`<span>${texts.time(payment.createdAt)}${paidSub(payment, texts, isByPaymentTime)}</span>`,
+    },
   ]
+}
+
+/** When it was paid, if that was on another day, or if the list is by that time. */
+function paidSub({ createdAt, paidAt }: Payment, { t, time, zone }: Texts, isAlways: boolean): Html | null {
+  if (paidAt === null || (!isAlways && dayIn(createdAt, zone) === dayIn(paidAt, zone))) return null
+  return html`<span class="sub">${t('paid')} ${time(paidAt)}</span>`
 }

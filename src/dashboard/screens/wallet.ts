@@ -37,7 +37,8 @@ export const walletScreens = listScreens<Transaction>({
     { name: 'createdTo', label: 'to', type: 'date' },
     { name: 'payment', label: 'paymentId' },
   ],
-  intro: async (request) => html`${await showBalances(request)}${await explain(request)}`,
+  intro: async (request) =>
+    html`${await showBalances(request)}<p class="dim">${request.texts.t('walletOwnAccounts')}</p>${await explain(request)}`,
   columns: (texts) => [
     ...transactionColumns(texts),
     {

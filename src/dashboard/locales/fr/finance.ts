@@ -12,6 +12,8 @@ export const FR_FINANCE = {
   monthRefunds: 'Remboursements',
   monthStatement: 'Relevé du portefeuille',
   whyBalance: 'Pourquoi ce solde, {currency}',
+  walletOwnAccounts:
+    'L’argent que les payeurs envoient directement vers vos propres comptes figure dans les rapports, et non dans ces soldes.',
   whyBalanceText:
     'Un paiement est d’abord en attente, moins les frais, puis disponible après son règlement. Chaque ligne du relevé montre ce qu’elle a ajouté et les deux soldes après elle : la ligne la plus récente porte donc le solde de la fin. Choisissez des jours pour voir une période.',
   balanceWhen: 'Solde',

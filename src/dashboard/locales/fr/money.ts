@@ -109,6 +109,7 @@ export const FR_MONEY = {
     'Remboursé sur ceux-ci : ce qui a été remboursé jusqu’ici des paiements de cette période, à n’importe quelle date. Le fichier des remboursements contient ceux faits pendant son mois, pour des paiements de n’importe quel mois.',
   unknownFees:
     '{currency} : {count, plural, one {# paiement sans frais connus est compté} many {# de paiements sans frais connus sont comptés} other {# paiements sans frais connus sont comptés}} sans frais. Les frais et le net sont vides dans le fichier des paiements.',
+  ownAccounts: 'Dont directement vers vos propres comptes',
   fees: 'Frais',
   paidShare: 'Payés sur le total',
   noChannel: 'Pas encore choisi',

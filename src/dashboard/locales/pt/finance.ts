@@ -12,6 +12,8 @@ export const PT_FINANCE = {
   monthRefunds: 'Reembolsos',
   monthStatement: 'Extrato da carteira',
   whyBalance: 'Porquê este saldo, {currency}',
+  walletOwnAccounts:
+    'O dinheiro que os pagadores enviam diretamente para as suas contas está nos relatórios, e não nestes saldos.',
   whyBalanceText:
     'Um pagamento fica primeiro pendente, menos a taxa, e disponível depois da liquidação. Cada linha do extrato mostra o que acrescentou e os dois saldos depois dela: a linha mais recente tem, por isso, o saldo do fim. Escolha dias para ver um período.',
   balanceWhen: 'Saldo',

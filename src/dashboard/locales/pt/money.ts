@@ -109,6 +109,7 @@ export const PT_MONEY = {
     'Reembolsado destes: o que foi reembolsado até agora dos pagamentos deste período, em qualquer dia. O ficheiro dos reembolsos tem os que foram feitos no seu mês, de pagamentos de qualquer mês.',
   unknownFees:
     '{currency}: {count, plural, one {# pagamento sem taxa conhecida conta} many {# de pagamentos sem taxa conhecida contam} other {# pagamentos sem taxa conhecida contam}} sem taxa. A taxa e o líquido ficam vazios no ficheiro dos pagamentos.',
+  ownAccounts: 'Dos quais diretamente para as suas contas',
   fees: 'Taxas',
   paidShare: 'Pagos do total',
   noChannel: 'Ainda não escolhido',

@@ -12,6 +12,8 @@ export const SW_FINANCE = {
   monthRefunds: 'Marejesho',
   monthStatement: 'Taarifa ya pochi',
   whyBalance: 'Kwa nini salio hili, {currency}',
+  walletOwnAccounts:
+    'Fedha ambazo walipaji hutuma moja kwa moja kwenye akaunti zako ziko katika ripoti, si katika salio hizi.',
   whyBalanceText:
     'Malipo husubiri kwanza, bila ada, kisha hupatikana baada ya kufikishwa. Kila mstari wa taarifa unaonyesha ulichoongeza na masalio yote mawili baada yake, kwa hiyo mstari mpya zaidi una salio la mwisho. Chagua siku ili kuona kipindi kimoja.',
   balanceWhen: 'Salio',

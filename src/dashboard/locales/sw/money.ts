@@ -108,6 +108,7 @@ export const SW_MONEY = {
     'Zilizorejeshwa za haya: fedha zilizorejeshwa hadi sasa za malipo ya kipindi hiki, siku yoyote. Faili ya marejesho ina marejesho yaliyofanywa katika mwezi wake, ya malipo ya mwezi wowote.',
   unknownFees:
     '{currency}: {count, plural, one {malipo #} other {malipo #}} ambayo ada yake haijulikani yamehesabiwa bila ada. Ada na kiasi baada ya ada ni tupu katika faili ya malipo.',
+  ownAccounts: 'Kati yake, moja kwa moja kwenye akaunti zako',
   fees: 'Ada',
   paidShare: 'Yaliyolipwa kati ya yote',
   noChannel: 'Bado haijachaguliwa',

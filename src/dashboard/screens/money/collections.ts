@@ -2,9 +2,12 @@
 
 import { type Html, html } from '../../../kit/http/html.ts'
 import { dayIn, shiftDay } from '../../../kit/time-zone.ts'
+import { P2P } from '../../../p2p/app.ts'
 import { barChart } from '../../frame/chart.ts'
+import { addressWith } from '../../frame/components.ts'
 import type { ScreenRequest } from '../../frame/screen.ts'
 import type { Texts } from '../../frame/texts.ts'
+import { PAYMENTS_PATH } from '../payments.ts'
 
 export interface Collection {
   day: string | null
@@ -60,6 +63,28 @@ export async function loadCollections(
   return (await call('reports.collections', { query })).data as Collection[]
 }
 
+/** A figure of paid payments with a link to the list of them: their sum is the figure. */
+export function collectedLink(
+  { allows, texts }: ScreenRequest,
+  { currency, amountPaid, paidPayments, paymentGateway, channel, status }: Collection,
+  { from, to }: Period,
+): Html | string {
+  const amount = texts.amount(amountPaid, currency)
+  if (paidPayments === 0 || !allows('payments.listAll')) return amount
+  const filters = {
+    ...{ currency, paidFrom: from, paidTo: to, paymentGateway: paymentGateway ?? undefined },
+    ...{ channel: channel ?? undefined, status: status ?? undefined },
+  }
+  return html`<a href="${addressWith(PAYMENTS_PATH, {}, filters)}">${amount}</a>`
+}
+
+/** What payers sent straight to accounts of the merchant, by currency: it is in no balance of the wallet. */
+export async function loadOwnAccounts(request: ScreenRequest, period: Period) {
+  const rows = await loadCollections(request, period, 'currency,gateway')
+  const direct = rows.filter(({ paymentGateway, paidPayments }) => paymentGateway === P2P && paidPayments > 0)
+  return new Map(direct.map((row) => [row.currency, row]))
+}
+
 /** The currencies, the one with the most payments first. */
 export function currenciesOf(rows: readonly Collection[]): string[] {
   const counts = new Map<string, number>()
@@ -68,7 +93,10 @@ export function currenciesOf(rows: readonly Collection[]): string[] {
 }
 
 /** "98 / 120 (81.7%)" */
-export function paidText(row: Collection | undefined, { ratio, percent }: Texts): Html | null {
+export function paidText(
+  row: Pick<Collection, 'payments' | 'paidPayments'> | undefined,
+  { ratio, percent }: Texts,
+): Html | null {
   if (!row || row.payments === 0) return null
   return html`${ratio(row.paidPayments, row.payments)} (${percent(row.paidPayments / row.payments)})`
 }

@@ -7,12 +7,14 @@ import type { Screen, ScreenRequest, ScreenResponse } from '../../frame/screen.t
 import type { Texts } from '../../frame/texts.ts'
 import {
   type Collection,
+  collectedLink,
   currenciesOf,
   dailyChart,
   daysAgo,
   GROUPS,
   type Group,
   loadCollections,
+  loadOwnAccounts,
   type Period,
   paidText,
   readChoices,
@@ -33,14 +35,15 @@ async function show(request: ScreenRequest): Promise<ScreenResponse> {
   const { query, texts } = request
   const { t } = texts
   const { period, by } = readChoices(request)
-  const [totals, rows] = await Promise.all([
+  const [totals, rows, ownAccounts] = await Promise.all([
     loadCollections(request, period, 'currency'),
     loadCollections(request, period, `currency,${by}`),
+    loadOwnAccounts(request, period),
   ])
   const file = addressWith(`${PATH}/export`, query, { currency: undefined })
   const body = html`<div class="head"><h1>${t('reportsTitle')}</h1><div class="actions"><a class="button plain" href="${file}">${t('export')}</a></div></div>
 ${monthForm(request)}${presets(request, by)}${choices(request, period, by)}
-${totals.length === 0 ? empty(t('noReportTitle'), t('noReportText')) : html`${summaries(totals, texts)}${by === 'day' ? byDay(request, rows, period) : byGroup(rows, by, texts)}`}
+${totals.length === 0 ? empty(t('noReportTitle'), t('noReportText')) : html`${summaries(request, totals, ownAccounts, period)}${by === 'day' ? byDay(request, rows, period) : byGroup(request, rows, by, period)}`}
 ${notes(totals, texts)}`
   return { title: t('reportsTitle'), body }
 }
@@ -75,12 +78,20 @@ ${select('by', t('reportBy'), by, groups)}<div class="go"><button>${t('filter')}
 }
 
 /** The whole period, one card for each currency: currencies are never added together. */
-function summaries(totals: readonly Collection[], texts: Texts): Html {
+function summaries(
+  request: ScreenRequest,
+  totals: readonly Collection[],
+  ownAccounts: ReadonlyMap<string, Collection>,
+  period: Period,
+): Html {
+  const { texts } = request
   const { t, amount } = texts
   const cards = totals.map((total) => {
     const { currency } = total
-    return html`<section class="card"><h2>${currency}</h2><p class="big">${amount(total.amountPaid, currency)}</p>${facts(
+    const own = ownAccounts.get(currency)
+    return html`<section class="card"><h2>${currency}</h2><p class="big">${collectedLink(request, total, period)}</p>${facts(
       [
+        [t('ownAccounts'), own && collectedLink(request, own, period)],
         [t('fees'), amount(total.fees, currency)],
         [t('net'), amount(total.netAmount, currency)],
         [t('refundedOfThese'), amount(total.refundedAmount, currency)],
@@ -92,7 +103,8 @@ function summaries(totals: readonly Collection[], texts: Texts): Html {
 }
 
 /** One currency at a time: a year of days is long enough. */
-function byDay({ query, texts }: ScreenRequest, rows: readonly Collection[], period: Period): Html {
+function byDay(request: ScreenRequest, rows: readonly Collection[], period: Period): Html {
+  const { query, texts } = request
   const { t } = texts
   const currencies = currenciesOf(rows)
   const chosen = currencies.find((currency) => currency === query.currency) ?? currencies[0] ?? ''
@@ -108,7 +120,7 @@ function byDay({ query, texts }: ScreenRequest, rows: readonly Collection[], per
   }
   return html`${currencies.length > 1 && html`<ul class="tabs">${tabs}</ul>`}
 <section class="card">${dailyChart(rows, chosen, period, texts)}</section>
-${table(t('reportsTitle'), [day, ...numberColumns(texts)], shown)}`
+${table(t('reportsTitle'), [day, ...numberColumns(request, period)], shown)}`
 }
 
 type Category = Exclude<Group, 'day'>
@@ -120,7 +132,8 @@ const NAMES: Readonly<Record<Category, (row: Collection, texts: Texts) => string
   currency: ({ currency }) => currency,
 }
 
-function byGroup(rows: readonly Collection[], by: Category, texts: Texts): Html {
+function byGroup(request: ScreenRequest, rows: readonly Collection[], by: Category, period: Period): Html {
+  const { texts } = request
   const { t } = texts
   const most = Math.max(...rows.map(({ payments }) => payments))
   const name: Column<Collection> = {
@@ -138,19 +151,24 @@ function byGroup(rows: readonly Collection[], by: Category, texts: Texts): Html 
       ),
   }
   const sorted = [...rows].sort((a, b) => a.currency.localeCompare(b.currency) || b.payments - a.payments)
-  return table(t('reportsTitle'), [name, bar, ...numberColumns(texts)], sorted)
+  return table(t('reportsTitle'), [name, bar, ...numberColumns(request, period)], sorted)
 }
 
-function numberColumns(texts: Texts): Column<Collection>[] {
+function numberColumns(request: ScreenRequest, period: Period): Column<Collection>[] {
+  const { texts } = request
   const { t } = texts
-  const amount = (label: string, name: 'amountPaid' | 'fees' | 'netAmount' | 'refundedAmount') => ({
+  const periodOf = ({ day }: Collection) => (day === null ? period : { from: day, to: day })
+  const amount = (label: string, name: 'fees' | 'netAmount' | 'refundedAmount') => ({
     label,
     isNumber: true,
     cell: (row: Collection) => texts.amount(row[name], row.currency),
   })
   return [
     { label: t('paidShare'), isNumber: true, cell: (row) => paidText(row, texts) },
-    amount(t('collected'), 'amountPaid'),
+    {
+      ...{ label: t('collected'), isNumber: true },
+      cell: (row) => collectedLink(request, row, periodOf(row)),
+    },
     amount(t('fees'), 'fees'),
     amount(t('net'), 'netAmount'),
     amount(t('refundedOfThese'), 'refundedAmount'),
