@@ -68,4 +68,18 @@ export const EN_DECISIONS = {
   refundStatus_failed: 'Failed',
   happened_refund_approval_requested: 'A refund of {amount} was asked for; another person must approve it.',
   happened_refund_approval_decided: 'Decision about the refund of {amount}: {status}',
+  resolution_accept: 'Accept the money',
+  resolution_return: 'Give the money back',
+  resolution_ask_again: 'Ask the gateway again',
+  resolution_mark_paid: 'It was paid',
+  resolution_mark_failed: 'It was not paid',
+  resolution_write_off: 'Write it off',
+  effect_accept:
+    'You keep what was received: the payment succeeds with it. The amount of a failed refund goes back to the wallet.',
+  effect_return:
+    'The payer gets the money back through the gateway. With a reference it was given back already, and is only booked.',
+  effect_ask_again: 'Moves no money. The gateway is asked for the status now.',
+  effect_mark_paid: 'The payment succeeds. The reference of the provider is required.',
+  effect_mark_failed: 'The payment or the refund fails. Nothing is sent.',
+  effect_write_off: 'The held money is given up, and the case ends.',
 } as const
