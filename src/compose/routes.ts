@@ -50,7 +50,7 @@ import type { SandboxApiApp } from '../sandbox-api/service.ts'
 import { savedViewRoutes } from '../saved-views/routes.ts'
 import { encryptionRoutes } from '../secrets/routes.ts'
 import { testClockRoutes } from '../test-clock/routes.ts'
-import { timelineRoutes } from '../timeline/routes.ts'
+import { historyRoutes, timelineRoutes } from '../timeline/routes.ts'
 import { walletRoutes } from '../wallet/routes.ts'
 import { webhookEndpointRoutes } from '../webhook-endpoints/routes.ts'
 import type { App } from './app-object.ts'
@@ -128,6 +128,7 @@ export function personRoutes(app: App): PersonRoute[] {
     // Saving an account also writes records of the instance: when to look for its refunds, and its access tokens.
     ...ownGatewayRoutes({ ...app, publicUrl, db: app.auditedDb }),
     ...ownReconciliationRoutes({ ...app, findRefunds: (...wanted) => findGatewayRefunds(app.db, ...wanted) }),
+    ...historyRoutes(app),
     ...refundDestinationRoutes(app),
     ...refundLimitRoutes(app),
     ...refundRequestRoutes(app),

@@ -19,7 +19,7 @@ const SENTENCES: Readonly<Record<TimelineType, Describe>> = {
   status_changed: ({ status, detail, source, count }) =>
     count === 1
       ? `The payment was created with status ${status}.`
-      : `The status changed to ${status}${detail === null ? '' : ` (${detail})`}; reported by ${SOURCES[source ?? ''] ?? source}.`,
+      : `The status changed to ${status}${detail === null ? '' : ` (${detail})`}${isAfterRefund(status) ? '' : `; reported by ${SOURCES[source ?? ''] ?? source}`}.`,
   attempt_started: ({ detail, source, count }) => `Attempt ${count} started at ${source} by ${detail}.`,
   payer_sent: ({ count }) => `The payer said that the money of attempt ${count} was sent.`,
   payer_returned: ({ source, count }) => `The payer came back from ${source} (attempt ${count}).`,
@@ -58,6 +58,11 @@ const SOURCES: Readonly<Record<string, string>> = {
   webhook: 'a status check after a webhook of the gateway',
   expiry: 'the end of its time',
   case: 'the resolution of a case',
+}
+
+/** The refund is an entry before it: a person or a request made it, or it was found at the provider. */
+export function isAfterRefund(status: string | null): boolean {
+  return status === 'refunded' || status === 'partially_refunded'
 }
 
 function reasonOf(failureCode: string | null): string {

@@ -12,7 +12,7 @@ export interface TimelineRow {
   status: string | null
   /** The channel, the failure code, the reason, the note or the address. */
   detail: string | null
-  /** The source of a move, or the gateway. */
+  /** The source of a move, the gateway, or the person. */
   source: string | null
   amountMinor: bigint | null
   count: number | null
@@ -94,11 +94,11 @@ entries as (
   join postings p on p.merchant_id = e.merchant_id and p.entry_id = e.id and p.account = 'available'
   where e.merchant_id = $1 and e.payment_id = $2 and e.kind = 'settlement'
   union all
-  select created_at, 1, 'refund_approval_requested', id, null, reason, null, amount_minor, null
+  select created_at, 1, 'refund_approval_requested', id, null, reason, requested_by::text, amount_minor, null
   from refund_requests
   where merchant_id = $1 and payment_id = $2
   union all
-  select decided_at, 1, 'refund_approval_decided', id, status, decision_note, null, amount_minor, 0
+  select decided_at, 1, 'refund_approval_decided', id, status, decision_note, decided_by::text, amount_minor, 0
   from refund_requests
   where merchant_id = $1 and payment_id = $2 and decided_at is not null
   union all

@@ -1,9 +1,10 @@
 // The timeline of a payment: what happened, in order and in words, for support and finance.
 
 import { Type } from 'typebox'
+import type { Merchant } from '../core/merchant.ts'
 import { formatAmount, money } from '../core/money.ts'
 import { singlePage } from '../core/page.ts'
-import { listed, type Route, route } from '../kit/http/route.ts'
+import { listed, type PersonRoute, personRoute, type Route, route } from '../kit/http/route.ts'
 import {
   AmountText,
   Enum,
@@ -18,6 +19,7 @@ import type { PaymentsApp } from '../payments/app.ts'
 import { requirePayment } from '../payments/find.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { describeEntry } from './describe.ts'
+import { toHistoryEntry } from './history.ts'
 import { MAX_ENTRIES, selectTimeline, type TimelineRow, type TimelineType } from './queries.ts'
 
 const TYPES: Readonly<Record<TimelineType, string>> = {
@@ -102,13 +104,37 @@ export function timelineRoutes(app: PaymentsApp): Route[] {
         ],
       },
       handle: async ({ merchant, params }) => {
-        const payment = await requirePayment(app, merchant, { uuid: params.uuid })
-        const rows = await app.db.query(selectTimeline, [merchant.id, payment.id])
+        const { payment, rows } = await load(app, merchant, params.uuid)
         const entries = rows.map((row) => toEntry(payment, row))
         return listed('Timeline retrieved.', entries, singlePage(entries.length))
       },
     }),
   ]
+}
+
+/** The same for people, as facts that a screen puts into words of its language. Events have a list of their own. */
+export function historyRoutes(app: PaymentsApp): PersonRoute[] {
+  return [
+    personRoute({
+      method: 'GET',
+      path: '/app/payments/{uuid}/history',
+      scope: 'checkout:read',
+      operationId: 'payments.history',
+      params: UuidParams,
+      handle: async ({ merchant, params }) => {
+        const { payment, rows } = await load(app, merchant, params.uuid)
+        const entries = rows
+          .filter(({ type }) => type !== 'event' && type !== 'delivery')
+          .map((row) => toHistoryEntry(payment, row))
+        return listed('History retrieved.', entries, singlePage(entries.length))
+      },
+    }),
+  ]
+}
+
+async function load(app: PaymentsApp, merchant: Merchant, uuid: string) {
+  const payment = await requirePayment(app, merchant, { uuid })
+  return { payment, rows: await app.db.query(selectTimeline, [merchant.id, payment.id]) }
 }
 
 const HAS_GATEWAY: ReadonlySet<TimelineType> = new Set([

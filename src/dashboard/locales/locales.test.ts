@@ -6,7 +6,7 @@ import { CASE_KIND_NAMES, kindFacts, RESOLUTION_NAMES } from '../../cases/case-k
 import { FAILURES } from '../../core/failures.ts'
 import { LANGUAGES } from '../../core/languages.ts'
 import { CHANNELS } from '../../gateways/gateway.ts'
-import { PAYMENT_STATUSES } from '../../payments/states.ts'
+import { ATTEMPT_STATUSES, PAYMENT_STATUSES, STATUS_REASONS } from '../../payments/states.ts'
 import { AR } from './ar.ts'
 import { EN, type TextId, type Texts } from './en.ts'
 import { FR } from './fr.ts'
@@ -109,6 +109,8 @@ describe('the texts of the dashboard', () => {
     const ids = [
       ...PAYMENT_STATUSES.map((status) => `status_${status}`),
       ...[...CHANNELS, 'saved'].map((channel) => `channel_${channel}`),
+      ...STATUS_REASONS.map((reason) => `reason_${reason}`),
+      ...ATTEMPT_STATUSES.map((status) => `status_${status}`),
       ...CASE_KIND_NAMES.flatMap((kind) => [`case_${kind}`, `meaning_${kind}`]),
       ...Object.keys(FAILURES).map((code) => `failure_${code}`),
       ...RESOLUTION_NAMES.flatMap((one) => [`resolution_${one}`, `effect_${one}`]),

@@ -7,35 +7,22 @@ import { orShowProblem } from '../frame/form-input.ts'
 import { liveMark } from '../frame/live.ts'
 import type { Screen, ScreenRequest, ScreenResponse } from '../frame/screen.ts'
 import type { Texts } from '../frame/texts.ts'
-import type { TextId } from '../locales/en.ts'
 import { paymentEvents } from './developers/payment-events.ts'
-import { EVENTS_PATH } from './developers/tabs.ts'
 import { customerText } from './payment/customer.ts'
 import { findPayment } from './payment/find.ts'
+import { historyOf } from './payment/history.ts'
 import { notesOf, saveNote } from './payment/notes.ts'
 import { receiptForm, sendReceipt } from './payment/receipt.ts'
 import { loadRequests, needsConfirmation, refund, refundPart, requestTable } from './payment/refund.ts'
 import { loadRefunds, moneyOf } from './payment-money.ts'
 import { PAYMENTS_PATH, type Payment } from './payments.ts'
 
-type TypeOf<Id> = Id extends `happened_${infer Type}` ? Type : never
-
-interface TimelineEntry {
-  at: string
-  message: string
-  type: TypeOf<TextId>
-  uuid: string | null
-  status: string | null
-  paymentGateway: string | null
-  amount: string | null
-}
-
 export const paymentScreen: Screen[] = [
   {
     method: 'GET',
     path: '/payments/{uuid}',
-    needs: ['payments.get', 'payments.timeline', 'charges.get', 'payments.listAll'],
-    handle: async (request) => show(request, await load(request)),
+    needs: ['payments.get', 'payments.history', 'charges.get', 'payments.listAll'],
+    handle: async (request) => show(request, await find(request)),
   },
   {
     method: 'POST',
@@ -60,22 +47,10 @@ export const paymentScreen: Screen[] = [
 
 const find = (request: ScreenRequest) => findPayment(request, request.params.uuid ?? '')
 
-async function load(request: ScreenRequest) {
-  const { call, params } = request
-  const [payment, timeline] = await Promise.all([find(request), call('payments.timeline', { params })])
-  // A boundary: the operation returns records of this schema.
-  return { payment, timeline: timeline.data as TimelineEntry[] }
-}
-
-interface Loaded {
-  payment: Payment
-  timeline: TimelineEntry[]
-}
-
 const DONE = ['refund', 'request', 'note', 'receiptSent', 'receiptLink'] as const
 const isDone = (text: string | undefined): text is (typeof DONE)[number] => DONE.some((one) => one === text)
 
-async function show(request: ScreenRequest, { payment, timeline }: Loaded, problem?: ApiError) {
+async function show(request: ScreenRequest, payment: Payment, problem?: ApiError) {
   const { texts, query } = request
   const { t } = texts
   const amount = texts.amount(payment.sourceAmount, payment.sourceCurrency)
@@ -87,7 +62,7 @@ async function show(request: ScreenRequest, { payment, timeline }: Loaded, probl
 ${isDone(query.done) && notice('good', html`<p>${t(`done_${query.done}`)}</p>`)}
 ${problem && notice('bad', html`<p>${problem.message}</p>`)}
 <div class="split"><div><section class="card" data-part="facts"><p class="big">${amount}</p>${mainFacts(request, payment)}</section>
-<section class="card" data-part="timeline"><h2>${t('timeline')}</h2>${timelineList(timeline, payment.sourceCurrency, request)}</section>
+<section class="card" data-part="timeline"><h2>${t('timeline')}</h2>${await historyOf(request, payment)}</section>
 <div data-part="attempts">${payment.attempts.length > 0 && attempts(payment, texts)}</div>${await requestTable(request, requests)}${await moneyOf(request, refunds)}</div>
 <div>${await refundPart(request, payment, requests, refunds)}${receiptForm(request, payment)}${await notesOf(request, payment)}<section class="card"><h2>${t('details')}</h2>${moreFacts(payment, texts)}</section>${await paymentEvents(request, payment.uuid)}</div></div>`
   return { title: payment.reference, body, http: problem ? 422 : 200 }
@@ -127,37 +102,6 @@ function moreFacts(payment: Payment, texts: Texts): Html {
   ])}${metadata.length > 0 && html`<h3>${t('metadata')}</h3>${facts(metadata.map(([name, value]) => [name, written(String(value))]))}`}`
 }
 
-function timelineList(
-  entries: readonly TimelineEntry[],
-  currency: string,
-  { texts, allows }: ScreenRequest,
-): Html {
-  const isEvent = ({ type }: TimelineEntry) =>
-    (type === 'event' || type === 'delivery') && allows('events.get')
-  return html`<ol class="timeline">${entries.map(
-    (entry) =>
-      html`<li>${texts.time(entry.at)}<div>${isEvent(entry) ? html`<a href="${EVENTS_PATH}/${entry.uuid}">${happened(entry, currency, texts)}</a>` : happened(entry, currency, texts)}${texts.language !== 'en' && html`<span class="sub" lang="en" dir="ltr">${entry.message}</span>`}</div></li>`,
-  )}</ol>`
-}
-
-/** The API says it in English, with more details; the other languages have a sentence, and the details below it. */
-function happened(
-  { type, status, paymentGateway, amount, message }: TimelineEntry,
-  currency: string,
-  texts: Texts,
-): string {
-  if (texts.language === 'en') return message
-  const response = status ?? ''
-  return texts.t(`happened_${type}`, {
-    ...{ gateway: paymentGateway ?? '', amount: texts.amount(amount, currency), event: response, response },
-    ...{
-      status: texts.word(type === 'refund_ended' ? 'refundStatus' : 'status', status),
-      case: texts.word('case', status),
-    },
-    resolution: texts.word('resolution', status),
-  })
-}
-
 function attempts({ attempts: list }: Payment, texts: Texts): Html {
   const { t } = texts
   return html`<h2>${t('attempts')}</h2>${table(
@@ -187,11 +131,11 @@ async function act(
   request: ScreenRequest,
   work: (request: ScreenRequest, payment: Payment) => Promise<string>,
 ): Promise<ScreenResponse> {
-  const loaded = await load(request)
+  const payment = await find(request)
   return orShowProblem(
     async () => ({
-      redirectTo: `${PAYMENTS_PATH}/${loaded.payment.uuid}?done=${await work(request, loaded.payment)}`,
+      redirectTo: `${PAYMENTS_PATH}/${payment.uuid}?done=${await work(request, payment)}`,
     }),
-    (problem) => show(request, loaded, problem),
+    (problem) => show(request, payment, problem),
   )
 }

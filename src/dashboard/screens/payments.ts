@@ -16,6 +16,7 @@ import { viewsAbove } from './payment/views.ts'
 export type Payment = Static<typeof PaymentRecord>
 
 export const PAYMENTS_PATH = '/app/payments'
+export const CASES_PATH = '/app/cases'
 export const CUSTOMERS_PATH = '/app/customers'
 
 const STATUSES: readonly Payment['status'][] = [
