@@ -60,14 +60,16 @@ form.
   --all        npm test, then the rest
   --long       the longest form, of the files that have a larger one or of those named
   --pgbouncer  through a pgbouncer in transaction mode, which must be installed
+  --oldest     on PostgreSQL 15, the oldest that is supported
   --workers=N  with N processes behind every service that a test starts, where it is not about one process
   --help       this text
 `
 const {
-  values: { pgbouncer: isPooled, workers, rest: isRest, all: isAll, long: isLong },
+  values: { pgbouncer: isPooled, oldest: isOldest, workers, rest: isRest, all: isAll, long: isLong },
   positionals: files,
 } = parseArguments(HELP, {
   pgbouncer: { type: 'boolean' },
+  oldest: { type: 'boolean' },
   workers: { type: 'string' },
   rest: { type: 'boolean' },
   all: { type: 'boolean' },
@@ -76,9 +78,9 @@ const {
 if (workers !== undefined) parsePositiveInteger('workers', workers)
 if ([isRest, isAll, isLong].filter(Boolean).length > 1)
   exitWithUsageError('Give one of --rest, --all and --long.')
-if ((isRest || isAll) && (isPooled || workers !== undefined || files.length > 0))
+if ((isRest || isAll) && (isPooled || isOldest || workers !== undefined || files.length > 0))
   exitWithUsageError(
-    '--rest and --all run through pgbouncer and with two workers by themselves, and take no files.',
+    '--rest and --all run on PostgreSQL 15, through pgbouncer and with two workers by themselves, and take no files.',
   )
 
 interface Run {
@@ -92,11 +94,18 @@ interface Run {
 
 const startedAt = performance.now()
 const form = isLong ? 'long' : undefined
-if (files.length > 0) await step('tests', () => runOnServer({ patterns: files, isPooled, workers, form }))
+const major = isOldest ? 15 : undefined
+const failed: string[] = []
+if (files.length > 0)
+  await step('tests', () => runOnServer({ patterns: files, isPooled, workers, form, major }))
 else if (isLong) await runLong()
 else {
   if (!isRest) await runMain()
   if (isRest || isAll) await runRest()
+}
+if (failed.length > 0) {
+  console.error(`✖ ${commandName()}: ${failed.join(', ')} (${secondsSince(startedAt)})`)
+  process.exit(1)
 }
 console.log(`✔ ${commandName()}: ${secondsSince(startedAt)}`)
 
@@ -108,13 +117,15 @@ function commandName(): string {
 
 async function runLong(): Promise<void> {
   const patterns = [...REST_ONLY, ...LARGER_FORMS]
-  await step('longest forms', () => runOnServer({ patterns, isPooled, workers, form: 'long' }))
+  await step('longest forms', () => runOnServer({ patterns, isPooled, workers, form: 'long', major }))
 }
 
 async function runMain(): Promise<void> {
   await step('types, style and dead code', () => run('npm', ['run', '--silent', 'check']))
   if (!HAS_BROWSER) console.log('» browser tests: left out; set COWRY_TEST_BROWSER to a Chromium to run them')
-  await step('tests', () => runOnServer({ patterns: EVERY_TEST, without: REST_ONLY, isPooled, workers }))
+  await step('tests', () =>
+    runOnServer({ patterns: EVERY_TEST, without: REST_ONLY, isPooled, workers, major }),
+  )
 }
 
 async function runRest(): Promise<void> {
@@ -137,6 +148,7 @@ function secondsSince(since: number): string {
   return `${((performance.now() - since) / 1000).toFixed(1)} s`
 }
 
+/** A step that fails does not prevent the next ones, so that one run finds everything. */
 async function step(name: string, work: () => Promise<void>): Promise<void> {
   const since = performance.now()
   const processorSince = processorSeconds()
@@ -145,7 +157,8 @@ async function step(name: string, work: () => Promise<void>): Promise<void> {
     await work()
   } catch (error) {
     console.error(`✖ ${name}: ${error instanceof Error ? error.message : error}`)
-    process.exit(1)
+    failed.push(name)
+    return
   }
   const processor = (processorSeconds() - processorSince).toFixed(0)
   console.log(`✔ ${name} (${secondsSince(since)}, ${processor} s of processor time)`)
