@@ -173,7 +173,8 @@ async function searchFrequent(
   const page = await look(db, merchantId, text, window)
   const whole = window.after === null ? page : await look(db, merchantId, text, { ...window, after: null })
   const [{ total, lastId } = { total: 0, lastId: null }] = whole
-  const exact = lastId === null ? undefined : await findCustomerByEmail(db, merchantId, text)
+  const found = lastId === null ? undefined : await findCustomerByEmail(db, merchantId, text)
+  const exact = found && isInPeriod(found, window) ? found : undefined
   if (exact)
     return { rows: window.after === null && window.offset === 0 ? [exact] : [], counted: 1, isPartial: true }
   const [{ lastAt: at, lastId: id } = { lastAt: null, lastId: null }] = page
@@ -184,6 +185,9 @@ async function searchFrequent(
     ...(at && id && { lookedTo: { at, id } }),
   }
 }
+
+const isInPeriod = ({ createdAt }: CustomerRow, { createdFrom, createdTo }: ListWindow) =>
+  (createdFrom === null || createdAt >= createdFrom) && (createdTo === null || createdAt <= createdTo)
 
 async function look(db: Db, merchantId: string, text: string, window: ListWindow): Promise<SearchedRow[]> {
   return db.query(LOOKED[window.order], [

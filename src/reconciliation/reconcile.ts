@@ -1,5 +1,7 @@
-// Reconciles a settlement file with our ledger. Each batch of lines is one transaction. After a crash the operator sends the
-// same file again: completed batches change nothing, and the rest is done.
+// Reconciles a settlement file with our ledger, in batches of lines. A batch settles the payments in the database of the
+// merchants' data, and then records what was compared in that of the instance. After a crash the operator sends the same file
+// again: completed batches change nothing, and the rest is done. Payments that were settled right before the crash are not
+// counted as settled by the file.
 
 import { createHash } from 'node:crypto'
 import type { Mode } from '../core/merchant.ts'

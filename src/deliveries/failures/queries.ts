@@ -94,6 +94,8 @@ export async function listFailedRows(
 }
 
 export interface FailureDetails {
+  eventId: string
+  endpointId: string
   type: string
   url: string
   lastAttemptAt: Date | null
@@ -102,11 +104,12 @@ export interface FailureDetails {
   durationMs: number | null
 }
 
-// One row for each pair of $2 and $3, in their order.
+// One row for each pair of $2 and $3, except those that were purged meanwhile.
 const selectDetails = sql<FailureDetails>`
 select
+  w.event_id as "eventId", w.endpoint_id as "endpointId",
   v.type, e.url, a.started_at as "lastAttemptAt", a.http_status as "httpStatus", a.error, a.duration_ms as "durationMs"
-from unnest($2::uuid[], $3::uuid[]) with ordinality as w (event_id, endpoint_id, place)
+from unnest($2::uuid[], $3::uuid[]) as w (event_id, endpoint_id)
 join events v on v.merchant_id = $1 and v.id = w.event_id
 join webhook_endpoints e on e.merchant_id = $1 and e.id = w.endpoint_id
 left join lateral (
@@ -115,8 +118,7 @@ left join lateral (
   where t.merchant_id = $1 and t.event_id = w.event_id and t.endpoint_id = w.endpoint_id
   order by t.fence desc, t.started_at desc
   limit 1
-) a on true
-order by w.place`
+) a on true`
 
 export function readFailureDetails(
   db: Db,

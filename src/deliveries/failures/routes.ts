@@ -46,7 +46,7 @@ export function deliveryFailureRoutes(app: { db: Db; clock: Clock; cursors: Sign
         const details = await readFailureDetails(app.db, merchant.id, rows)
         return listed(
           'Failed deliveries.',
-          rows.map((row, index) => toFailed(row, details[index])),
+          rows.flatMap((row) => toFailed(row, details)),
           meta,
         )
       },
@@ -76,8 +76,10 @@ function listFailed(
   return paginate(cursors, scope, query, (window) => listFailedRows(db, merchant.id, filter, window))
 }
 
-function toFailed(row: FailedRow, details: FailureDetails | undefined): FailedDelivery {
-  if (!details) throw new Error(`the delivery ${row.id} has no event or no endpoint`)
+/** Nothing for a delivery whose event or endpoint was purged since the list was read. */
+function toFailed(row: FailedRow, all: readonly FailureDetails[]): FailedDelivery | [] {
+  const details = all.find((one) => one.eventId === row.eventId && one.endpointId === row.endpointId)
+  if (!details) return []
   return {
     event: row.eventId,
     type: details.type,
@@ -103,7 +105,7 @@ function toLastAttempt({
   httpStatus,
   error,
   durationMs,
-}: Omit<FailureDetails, 'type' | 'url'>): LastAttempt | null {
+}: Pick<FailureDetails, 'lastAttemptAt' | 'httpStatus' | 'error' | 'durationMs'>): LastAttempt | null {
   return (
     lastAttemptAt && { at: lastAttemptAt.toISOString(), http: httpStatus, error, durationMs: durationMs ?? 0 }
   )
