@@ -1,4 +1,4 @@
-// What happened to a payment, as people read it: in words, with names, and with amounts as everywhere else.
+// What happened to a payment and what it waits for, as people read it: in words, with names, and with amounts as everywhere else.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
@@ -78,5 +78,38 @@ describe('the history of a payment', () => {
     assert.match(text, /Status: Partly refunded/)
     assert.doesNotMatch(text, /Partly refunded\s+By an API request/)
     await assertWords(uuid, 'approved')
+  })
+})
+
+describe('the state of a payment', () => {
+  const pageOf = async (uuid: string) => (await owner.get(`/app/payments/${uuid}`)).text
+
+  it('says what an open payment waits for, and when it expires', async () => {
+    const { data } = (await merchant.api.post('/api/v1/checkout/initiate-payment', initiateBody())).body
+    assert.match(await pageOf(data.uuid), /has not started to pay yet\. The payment expires at <time/)
+    const declined = await payWith(merchant.api, 'card_declined')
+    assert.match(await pageOf(declined.uuid), /The last attempt did not succeed/)
+    const paid = await payWith(merchant.api, 'card_success')
+    assert.doesNotMatch(await pageOf(paid.uuid), /The payment expires|<dt>Asked</)
+  })
+
+  it('shows what was asked and received where they differ, and leads to the open case', async () => {
+    for (const instrument of ['transfer_underpaid', 'transfer_overpaid']) {
+      const { uuid, amountReceived } = await payWith(merchant.api, instrument, { amount: 2000 })
+      const [found] = (await merchant.api.get(`/api/v1/cases?payment=${uuid}`)).body.data
+      const text = await pageOf(uuid)
+      assert.match(text, /<dt>Asked<\/dt><dd>KSh\s2,000<\/dd>/, instrument)
+      const received = /<dt>Received<\/dt><dd>KSh\s([\d,.]+)</.exec(text)?.[1]
+      assert.equal(Number(received?.replace(',', '')), Number(amountReceived), instrument)
+      assert.match(text, new RegExp(`waits for a decision: .*href="/app/cases/${found.uuid}"`), instrument)
+    }
+  })
+
+  it('calls the receipt number and the code of the provider as the receipt of the payer does', async () => {
+    const { uuid, receiptCode, receiptNumber } = await payWith(merchant.api, 'mobile_success')
+    const text = await pageOf(uuid)
+    assert.ok(text.includes(`<dt>Receipt number</dt><dd><code>${receiptCode}</code>`))
+    assert.ok(receiptNumber)
+    assert.ok(text.includes(`<dt>Provider’s code</dt><dd><code>${receiptNumber}</code>`))
   })
 })

@@ -40,7 +40,8 @@ const ALL = 'all'
 export interface ListScreen<Row, Request extends AreaRequest = ScreenRequest> {
   /** Below the path of the area. */
   path: string
-  title: TextId
+  /** May depend on what the person may do. */
+  title: TextId | ((request: Request) => TextId)
   list: OperationId
   exports?: OperationId
   /** The operation returns the whole list: it takes no page. */
@@ -115,6 +116,7 @@ async function show<Row, Request extends AreaRequest>(screen: ListScreen<Row, Re
   const { base, call, allows, query, texts } = request
   const { t } = texts
   const path = `${base}${screen.path}`
+  const title = t(typeof screen.title === 'function' ? screen.title(request) : screen.title)
   const page = screen.isWhole
     ? {}
     : { cursor: query.cursor, page: query.page, limit: String(screen.rows ?? ROWS) }
@@ -129,16 +131,16 @@ async function show<Row, Request extends AreaRequest>(screen: ListScreen<Row, Re
   const rows = data as Row[]
   const columns = rows.length === 0 ? [] : await screen.columns(texts, request)
   const canExport = screen.exports !== undefined && allows(screen.exports)
-  const body = html`<div class="head"><h1>${t(screen.title)}</h1><div class="actions">${screen.actions?.(request)}${
+  const body = html`<div class="head"><h1>${title}</h1><div class="actions">${screen.actions?.(request)}${
     canExport &&
     html`<a class="button plain" href="${addressWith(`${path}/export`, query, { cursor: undefined, page: undefined })}">${t('export')}</a>`
   }</div></div>
 ${intro}
 ${form}
 ${searchNotice(texts, meta)}
-${rows.length === 0 ? empty(t(screen.emptyTitle), t(screen.emptyText)) : table(t(screen.title), columns, rows)}
+${rows.length === 0 ? empty(t(screen.emptyTitle), t(screen.emptyText)) : table(title, columns, rows)}
 ${meta && (rows.length > 0 || meta.hasNext) && pager(texts, path, query, meta)}${outro}`
-  return { title: t(screen.title), body }
+  return { title, body }
 }
 
 /** The filters that everybody uses are shown at once; on a phone the others would push the list off the screen. */

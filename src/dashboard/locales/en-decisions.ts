@@ -6,7 +6,7 @@ export const EN_DECISIONS = {
   requestsWhose: 'Whose requests',
   requestsWhose_own: 'My own',
   attentionOwnRequests:
-    'Your requests for refunds of the last 3 days: {approved, number} approved, {rejected, number} rejected.',
+    'Your requests for refunds: {waiting, number} waiting. In the last 3 days: {approved, number} approved, {rejected, number} rejected.',
   mailRequestSubject: 'A refund of {amount} waits for your approval',
   mailRequestText: '{name} asks for a refund of {amount} of the payment {reference}. Look at it and decide:',
   mailDecidedSubject: 'Your request to refund {amount}: {status}',

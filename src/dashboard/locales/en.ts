@@ -16,7 +16,7 @@ export const EN = {
   testBar: 'Test mode: no real money moves',
   testTitle: 'Test',
   find: 'Search',
-  findHint: 'Reference, e-mail, phone, amount or M-Pesa code',
+  findHint: 'Reference, full phone or code',
   findGo: 'Search',
   menu: 'Menu',
   menuHome: 'Home',
@@ -143,7 +143,7 @@ export const EN = {
     'Very many entries have this text, and only the newest were searched. Enter more of it, or choose a period.',
   searchNone: 'Nothing found',
   searchNoneText:
-    'Try a reference, an e-mail address, a phone number, an exact amount, or the code of the provider.',
+    'Try a reference, an e-mail address, a full phone number such as +254712345678, an exact amount, or the code of the provider.',
 
   // Payments
   paymentsTitle: 'Payments',

@@ -14,6 +14,7 @@ import { historyOf } from './payment/history.ts'
 import { notesOf, saveNote } from './payment/notes.ts'
 import { receiptForm, sendReceipt } from './payment/receipt.ts'
 import { loadRequests, needsConfirmation, refund, refundPart, requestTable } from './payment/refund.ts'
+import { stateOf } from './payment/state.ts'
 import { loadRefunds, moneyOf } from './payment-money.ts'
 import { PAYMENTS_PATH, type Payment } from './payments.ts'
 
@@ -61,6 +62,7 @@ async function show(request: ScreenRequest, payment: Payment, problem?: ApiError
   const body = html`<div class="head"><h1>${written(payment.reference)}</h1><span data-part="status">${badge(texts, payment.status)}</span></div>${liveMark(request, payment.uuid)}
 ${isDone(query.done) && notice('good', html`<p>${t(`done_${query.done}`)}</p>`)}
 ${problem && notice('bad', html`<p>${problem.message}</p>`)}
+<div data-part="state">${await stateOf(request, payment)}</div>
 <div class="split"><div><section class="card" data-part="facts"><p class="big">${amount}</p>${mainFacts(request, payment)}</section>
 <section class="card" data-part="timeline"><h2>${t('timeline')}</h2>${await historyOf(request, payment)}</section>
 <div data-part="attempts">${payment.attempts.length > 0 && attempts(payment, texts)}</div>${await requestTable(request, requests)}${await moneyOf(request, refunds)}</div>
@@ -71,9 +73,12 @@ ${problem && notice('bad', html`<p>${problem.message}</p>`)}
 function mainFacts(request: ScreenRequest, payment: Payment): Html {
   const { texts } = request
   const { t } = texts
-  const { sourceCurrency: currency } = payment
+  const { sourceCurrency: currency, amountReceived: received } = payment
+  const isOther = received !== null && received !== payment.sourceAmount
   return facts([
     [t('customer'), customerText(request, payment)],
+    [t('askedAmount'), isOther && texts.amount(payment.sourceAmount, currency)],
+    [t('received'), isOther && texts.amount(received, currency)],
     [t('method'), texts.word('channel', payment.channel)],
     [t('gateway'), payment.paymentGateway],
     [t('reason'), payment.failure && failureText(texts, payment.failure)],
@@ -81,7 +86,8 @@ function mainFacts(request: ScreenRequest, payment: Payment): Html {
     [t('fee'), feeText(payment, texts)],
     [t('net'), payment.netAmount !== null && texts.amount(payment.netAmount, currency)],
     [t('refunded'), Number(payment.refundedAmount) > 0 && texts.amount(payment.refundedAmount, currency)],
-    [t('receipt'), payment.receiptNumber && html`<code>${payment.receiptNumber}</code>`],
+    [t('receipt'), payment.receiptCode && html`<code>${payment.receiptCode}</code>`],
+    [t('providerCode'), providerCode(payment)],
   ])
 }
 
@@ -91,13 +97,26 @@ function feeText({ fee, paidAt, sourceCurrency }: Payment, texts: Texts): string
   return paidAt && texts.t('feeUnknown')
 }
 
+/** The word and the value of the payer's receipt. */
+function providerCode({
+  receiptNumber,
+  gatewayReference,
+}: Pick<Payment, 'receiptNumber' | 'gatewayReference'>): Html | null {
+  const code = receiptNumber ?? gatewayReference
+  return code === null ? null : html`<code>${code}</code>`
+}
+
 function moreFacts(payment: Payment, texts: Texts): Html {
   const { t } = texts
   const metadata = Object.entries(payment.metadata ?? {})
   return html`${facts([
     [t('created'), texts.time(payment.createdAt)],
     [t('description'), written(payment.description)],
-    [t('gatewayReference'), payment.gatewayReference && html`<code>${payment.gatewayReference}</code>`],
+    [
+      t('gatewayReference'),
+      // Without a code of the provider its reference stands in place of it, as on the receipt.
+      payment.receiptNumber && payment.gatewayReference && html`<code>${payment.gatewayReference}</code>`,
+    ],
     ['UUID', html`<code>${payment.uuid}</code>`],
   ])}${metadata.length > 0 && html`<h3>${t('metadata')}</h3>${facts(metadata.map(([name, value]) => [name, written(String(value))]))}`}`
 }
@@ -115,11 +134,7 @@ function attempts({ attempts: list }: Payment, texts: Texts): Html {
       },
       { label: t('status'), isBeside: true, cell: ({ status }) => badge(texts, status) },
       { label: t('reason'), cell: ({ failureCode }) => texts.word('failure', failureCode) },
-      {
-        label: t('gatewayReference'),
-        cell: ({ gatewayReference, receiptNumber }) =>
-          html`<code>${receiptNumber ?? gatewayReference}</code>`,
-      },
+      { label: t('providerCode'), cell: (one) => providerCode(one) },
       { label: t('started'), cell: ({ startedAt }) => texts.time(startedAt) },
     ],
     list,

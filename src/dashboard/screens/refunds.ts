@@ -5,7 +5,9 @@ import { html } from '../../kit/http/html.ts'
 import type { RefundRecord } from '../../refunds/schema.ts'
 import { badge, type Column, written } from '../frame/components.ts'
 import { listScreens } from '../frame/list-screen.ts'
+import type { ScreenRequest } from '../frame/screen.ts'
 import type { Texts } from '../frame/texts.ts'
+import type { TextId } from '../locales/en.ts'
 import { PAYMENTS_PATH } from './payments.ts'
 
 export type Refund = Static<typeof RefundRecord>
@@ -34,9 +36,14 @@ export const refundScreens = listScreens<Refund>({
   ],
   emptyTitle: 'noRefundsTitle',
   emptyText: 'noRefundsText',
-  actions: ({ texts: { t } }) =>
-    html`<a class="button plain" href="${REQUESTS_PATH}">${t('requestsTitle')}</a> `,
+  actions: (request) =>
+    html`<a class="button plain" href="${REQUESTS_PATH}">${request.texts.t(requestsTitle(request))}</a> `,
 })
+
+/** Those who cannot approve look at what became of requests. */
+export function requestsTitle({ allows }: Pick<ScreenRequest, 'allows'>): TextId {
+  return allows('refundRequests.approve') ? 'requestsTitle' : 'requestsOfPayment'
+}
 
 /** What the refund is, without its payment. */
 export function refundColumns(texts: Texts): Column<Refund>[] {

@@ -4,7 +4,7 @@ export const AR_DECISIONS = {
   requestsWhose: 'طلبات مَن',
   requestsWhose_own: 'طلباتي',
   attentionOwnRequests:
-    'طلباتك لاسترداد المبالغ في آخر 3 أيام: الموافَق عليها {approved, number}، والمرفوضة {rejected, number}.',
+    'طلباتك لاسترداد المبالغ: {waiting, number} قيد الانتظار. في آخر 3 أيام: الموافَق عليها {approved, number}، والمرفوضة {rejected, number}.',
   mailRequestSubject: 'استرداد بقيمة {amount} ينتظر موافقتك',
   mailRequestText: 'يطلب {name} استرداد {amount} من الدفعة {reference}. اطّلع على الطلب وقرّر:',
   mailDecidedSubject: 'طلبك لاسترداد {amount}: {status}',

@@ -3,7 +3,7 @@ export const AR_FRAME = {
   testBar: 'وضع الاختبار: لا تتحرك أي أموال حقيقية',
   testTitle: 'اختبار',
   find: 'بحث',
-  findHint: 'المرجع أو البريد أو الهاتف أو المبلغ أو رمز M-Pesa',
+  findHint: 'مرجع أو هاتف كامل أو رمز',
   findGo: 'بحث',
   menu: 'القائمة',
   menuHome: 'الرئيسية',

@@ -4,7 +4,7 @@ export const FR_DECISIONS = {
   requestsWhose: 'Demandes de qui',
   requestsWhose_own: 'Les miennes',
   attentionOwnRequests:
-    'Vos demandes de remboursement des 3 derniers jours : {approved, number} approuvées, {rejected, number} refusées.',
+    'Vos demandes de remboursement : {waiting, number} en attente. Ces 3 derniers jours : {approved, number} approuvées, {rejected, number} refusées.',
   mailRequestSubject: 'Un remboursement de {amount} attend votre approbation',
   mailRequestText:
     '{name} demande un remboursement de {amount} du paiement {reference}. Consultez la demande et décidez :',

@@ -3,7 +3,7 @@ export const FR_FRAME = {
   testBar: 'Mode test : aucun argent réel ne circule',
   testTitle: 'Test',
   find: 'Rechercher',
-  findHint: 'Référence, e-mail, téléphone, montant ou code M-Pesa',
+  findHint: 'Référence, tél. complet, code',
   findGo: 'Rechercher',
   menu: 'Menu',
   menuHome: 'Accueil',

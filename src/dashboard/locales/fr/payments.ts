@@ -20,7 +20,7 @@ export const FR_PAYMENTS = {
     'De très nombreuses entrées contiennent ce texte, et seules les plus récentes ont été examinées. Précisez le texte ou choisissez une période.',
   searchNone: 'Aucun résultat',
   searchNoneText:
-    'Essayez une référence, une adresse e-mail, un numéro de téléphone, un montant exact ou le code du prestataire.',
+    'Essayez une référence, une adresse e-mail, un numéro de téléphone complet comme +254712345678, un montant exact ou le code du prestataire.',
   paymentsTitle: 'Paiements',
   payment: 'Paiement',
   amount: 'Montant',

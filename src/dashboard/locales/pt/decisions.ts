@@ -4,7 +4,7 @@ export const PT_DECISIONS = {
   requestsWhose: 'Pedidos de quem',
   requestsWhose_own: 'Os meus',
   attentionOwnRequests:
-    'Os seus pedidos de reembolso dos últimos 3 dias: {approved, number} aprovados, {rejected, number} recusados.',
+    'Os seus pedidos de reembolso: {waiting, number} à espera. Nos últimos 3 dias: {approved, number} aprovados, {rejected, number} recusados.',
   mailRequestSubject: 'Um reembolso de {amount} aguarda a sua aprovação',
   mailRequestText: '{name} pede um reembolso de {amount} do pagamento {reference}. Veja o pedido e decida:',
   mailDecidedSubject: 'O seu pedido de reembolso de {amount}: {status}',

@@ -3,7 +3,7 @@ export const PT_FRAME = {
   testBar: 'Modo de teste: nenhum dinheiro real se move',
   testTitle: 'Teste',
   find: 'Pesquisar',
-  findHint: 'Referência, e-mail, telefone, valor ou código M-Pesa',
+  findHint: 'Referência, tel. completo, código',
   findGo: 'Pesquisar',
   menu: 'Menu',
   menuHome: 'Início',

@@ -19,7 +19,7 @@ export const PT_PAYMENTS = {
     'Muitos registos têm este texto e só os mais recentes foram pesquisados. Escreva mais do texto ou escolha um período.',
   searchNone: 'Nada encontrado',
   searchNoneText:
-    'Tente uma referência, um endereço de e-mail, um número de telefone, um valor exato ou o código do prestador.',
+    'Experimente uma referência, um endereço de e-mail, um número de telefone completo como +254712345678, um valor exato ou o código do prestador.',
   paymentsTitle: 'Pagamentos',
   payment: 'Pagamento',
   amount: 'Valor',

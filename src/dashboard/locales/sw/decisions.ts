@@ -4,7 +4,7 @@ export const SW_DECISIONS = {
   requestsWhose: 'Maombi ya nani',
   requestsWhose_own: 'Yangu',
   attentionOwnRequests:
-    'Maombi yako ya kurejesha pesa ya siku 3 zilizopita: {approved, number} yameidhinishwa, {rejected, number} yamekataliwa.',
+    'Maombi yako ya kurejesha pesa: {waiting, number} yanasubiri. Katika siku 3 zilizopita: {approved, number} yameidhinishwa, {rejected, number} yamekataliwa.',
   mailRequestSubject: 'Urejeshaji wa {amount} unasubiri idhini yako',
   mailRequestText: '{name} anaomba kurejeshwa {amount} kwa malipo {reference}. Angalia ombi na uamue:',
   mailDecidedSubject: 'Ombi lako la kurejesha {amount}: {status}',

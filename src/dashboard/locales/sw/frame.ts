@@ -3,7 +3,7 @@ export const SW_FRAME = {
   testBar: 'Hali ya majaribio: hakuna pesa halisi zinazohamishwa',
   testTitle: 'Jaribio',
   find: 'Tafuta',
-  findHint: 'Kumbukumbu, barua pepe, simu, kiasi au msimbo wa M-Pesa',
+  findHint: 'Kumbukumbu, simu kamili, msimbo',
   findGo: 'Tafuta',
   menu: 'Menyu',
   menuHome: 'Mwanzo',

@@ -19,7 +19,7 @@ export const SW_PAYMENTS = {
     'Maingizo mengi sana yana maandishi haya, na yaliyotafutwa ni mapya zaidi tu. Andika zaidi, au chagua kipindi.',
   searchNone: 'Hakuna kilichopatikana',
   searchNoneText:
-    'Jaribu kumbukumbu, anwani ya barua pepe, nambari ya simu, kiasi kamili, au msimbo wa mtoa huduma.',
+    'Jaribu kumbukumbu, barua pepe, namba kamili ya simu kama +254712345678, kiasi kamili au msimbo wa mtoa huduma.',
   paymentsTitle: 'Malipo',
   payment: 'Malipo',
   amount: 'Kiasi',

@@ -1,4 +1,4 @@
-// What came of the refunds that a person has asked for, on home.
+// The refunds that a person has asked for, on home: those that wait, and what came of the others.
 
 import { addMs } from '../../../kit/clock.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
@@ -11,7 +11,7 @@ const SHOWN_MS = 3 * 24 * 3_600_000
 // More than a person asks for in that time.
 const ASKED = '100'
 
-/** Null if nothing was decided about them in the last days. */
+/** Null if none waits, and nothing was decided about them in the last days. */
 export async function ownRequests({ call, allows, texts: { t }, now }: ScreenRequest): Promise<Html | null> {
   if (!allows('refundRequests.create') || !allows('refundRequests.list')) return null
   const query = { whose: 'own', limit: ASKED }
@@ -21,6 +21,7 @@ export async function ownRequests({ call, allows, texts: { t }, now }: ScreenReq
   const recent = requests.filter(({ decidedAt }) => decidedAt !== null && decidedAt >= since)
   const count = (wanted: RefundRequest['status']) => recent.filter(({ status }) => status === wanted).length
   const [approved, rejected] = [count('approved'), count('rejected')]
-  if (approved + rejected === 0) return null
-  return html`${t('attentionOwnRequests', { approved, rejected })} <a href="${REQUESTS_PATH}?whose=own&status=all">${t('look')}</a>`
+  const waiting = requests.filter(({ status }) => status === 'awaiting_approval').length
+  if (waiting + approved + rejected === 0) return null
+  return html`${t('attentionOwnRequests', { waiting, approved, rejected })} <a href="${REQUESTS_PATH}?whose=own&status=all">${t('look')}</a>`
 }

@@ -24,12 +24,12 @@ import { findPayment } from '../payment/find.ts'
 import { loadDestination, methodText, tellCustomer } from '../payment/tell.ts'
 import { loadRefunds } from '../payment-money.ts'
 import { PAYMENTS_PATH, type Payment } from '../payments.ts'
-import { REQUESTS_PATH, type Refund, refundColumns } from '../refunds.ts'
+import { REQUESTS_PATH, type Refund, refundColumns, requestsTitle } from '../refunds.ts'
 
 export const refundRequestScreens: Screen[] = [
   ...listScreens<RefundRequest>({
     path: '/refunds/requests',
-    title: 'requestsTitle',
+    title: requestsTitle,
     list: 'refundRequests.list',
     filters: [
       {
