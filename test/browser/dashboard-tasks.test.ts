@@ -81,6 +81,7 @@ describe('support without JavaScript', () => {
     await find(page, receiptNumber)
     await follow(page, reference)
     await page.getByLabel('Amount to refund').fill('500')
+    await page.getByLabel('Reason, for the person who approves').fill('Half of it was broken')
     await press(page, 'Ask for the refund')
     await page.getByRole('status').getByText('The refund waits for the approval').waitFor()
     assert.deepEqual(await refundsOf(reference), [])
@@ -91,6 +92,22 @@ describe('support without JavaScript', () => {
     await press(finance, 'Approve and refund')
     await finance.getByRole('status').getByText('Approved').waitFor()
     assert.deepEqual(await refundsOf(reference), ['500.00'])
+  })
+
+  it('sees the first payment on a phone without scrolling, and opens it by a tap anywhere on its card', async (t) => {
+    const { uuid } = await payWith(merchant.api, 'mobile_success')
+    const page = await openAs(t, 'support', PHONE)
+    await go(page, '/app/payments')
+    assert.equal(await page.getByLabel('Status').isVisible(), false)
+    const box = await page.locator('tbody tr').first().boundingBox()
+    assert.ok(box && box.y < 320, `the list begins at ${box?.y}`)
+    await page.mouse.click(box.x + box.width / 2, box.y + box.height - 8)
+    await page.waitForURL(new RegExp(uuid))
+    await go(page, '/app/payments')
+    await page.locator('summary', { hasText: 'Filters' }).first().click()
+    await page.getByLabel('Status').selectOption('failed')
+    await press(page, 'Show')
+    await page.locator('summary', { hasText: 'Filters (1)' }).waitFor()
   })
 
   it('writes a note, and gives the payer the link of the receipt', LARGER_FORM_ONLY, async (t) => {

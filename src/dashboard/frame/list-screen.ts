@@ -56,6 +56,8 @@ export interface ListScreen<Row, Request extends AreaRequest = ScreenRequest> {
   emptyText: TextId
   /** Buttons beside the title. */
   actions?(request: Request): Html | null
+  /** Links to saved filters, folded with the filters on a phone. */
+  views?(request: Request): Promise<Html>
   /** What stands between the title and the filters. */
   intro?(request: Request): Promise<Html | null>
   /** What stands below the list. */
@@ -121,10 +123,11 @@ async function show<Row, Request extends AreaRequest>(screen: ListScreen<Row, Re
     ? {}
     : { cursor: query.cursor, page: query.page, limit: String(screen.rows ?? ROWS) }
   const input = { ...queryOf(screen, request), ...page, ...(screen.sort && { sort: screen.sort }) }
-  const [{ data, meta }, intro, outro, form] = await Promise.all([
+  const [{ data, meta }, intro, outro, views, form] = await Promise.all([
     call(screen.list, { query: input }),
     screen.intro?.(request),
     screen.outro?.(request),
+    screen.views?.(request),
     screen.filters.length > 0 && filterForm(screen, request),
   ])
   // A boundary: the operation returns records of its schema, and the screen names their type.
@@ -136,11 +139,17 @@ async function show<Row, Request extends AreaRequest>(screen: ListScreen<Row, Re
     html`<a class="button plain" href="${addressWith(`${path}/export`, query, { cursor: undefined, page: undefined })}">${t('export')}</a>`
   }</div></div>
 ${intro}
-${form}
+${form && folded(screen.filters, request, html`${views}${form}`)}
 ${searchNotice(texts, meta)}
 ${rows.length === 0 ? empty(t(screen.emptyTitle), t(screen.emptyText)) : table(title, columns, rows)}
 ${meta && (rows.length > 0 || meta.hasNext) && pager(texts, path, query, meta)}${outro}`
   return { title, body }
+}
+
+/** On a phone the list comes first, and one line says how many filters are chosen. The style opens it elsewhere. */
+function folded(filters: readonly Filter[], { query, texts }: AreaRequest, body: Html): Html {
+  const chosen = filters.filter(({ name }) => query[name]).length
+  return html`<details class="fold"><summary>${texts.t('filtersTitle')}${chosen > 0 && html` (${texts.number(chosen)})`}</summary>${body}</details>`
 }
 
 /** The filters that everybody uses are shown at once; on a phone the others would push the list off the screen. */

@@ -49,7 +49,8 @@ export const paymentListScreens = listScreens<Payment>({
     paymentColumns(texts, { isByPaymentTime: Boolean(query.paidFrom || query.paidTo) }),
   emptyTitle: 'noPaymentsTitle',
   emptyText: 'noPaymentsText',
-  intro: async (request) => html`${await viewsAbove(request)}${newPayments(request)}`,
+  views: viewsAbove,
+  intro: async (request) => newPayments(request),
 })
 
 /** Also the gateway of the address, such as one that serves the merchant no longer. */
