@@ -13,7 +13,7 @@ import { EVENT_TYPES } from './core/event-types.ts'
 import { FAILURES } from './core/failures.ts'
 import { LANGUAGE_CODES, LANGUAGES } from './core/languages.ts'
 import { LOG_LINES } from './core/log-lines.ts'
-import { grantsScope, SCOPES } from './core/merchant.ts'
+import { grantableScopes, grantsScope, type Mode, SCOPES } from './core/merchant.ts'
 import { METRICS } from './core/metric-definitions.ts'
 import { networksOf } from './core/networks.ts'
 import { SCREENS } from './dashboard/routes.ts'
@@ -31,7 +31,7 @@ import { TOOLS } from './mcp/tools.ts'
 import { TRANSFER_MEANINGS, TRANSFER_MOVES, TRANSFER_STATUSES } from './p2p/states.ts'
 import { LOCALES } from './pages/locales.ts'
 import { PAYMENT_MOVES, PAYMENT_STATUSES, STATUS_MEANINGS } from './payments/states.ts'
-import { ROLE_SCOPES, ROLES } from './people/roles.ts'
+import { ROLE_SCOPES, ROLES, type Role } from './people/roles.ts'
 import { allSettings } from './settings.ts'
 
 const ROOT = new URL('../', import.meta.url)
@@ -116,7 +116,22 @@ function renderRoles(): string {
         : '–',
     ),
   ])
-  return page('Roles', 'src/people/roles.ts', ['Screen or action', ...ROLES], rows)
+  const granted = (['test', 'live'] as const).map((mode) => [
+    `Scopes for a new API key, in ${mode} mode`,
+    ...ROLES.map((role) => grantedText(mode, role)),
+  ])
+  return page('Roles', 'src/people/roles.ts', ['Screen or action', ...ROLES], [...rows, ...granted])
+}
+
+function grantedText(mode: Mode, role: Role): string {
+  const own = ROLE_SCOPES[role]
+  if (!own.includes('keys:write')) return '–'
+  const scopes = grantableScopes(mode, own)
+  return scopes.includes('*')
+    ? 'all'
+    : SCOPES.filter((scope) => grantsScope(scopes, scope))
+        .map(code)
+        .join(' ')
 }
 
 function renderSettings(): string {

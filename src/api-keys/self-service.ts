@@ -3,7 +3,7 @@
 
 import { assertNoCardNumbers } from '../core/card-number.ts'
 import { ApiError, requireFound } from '../core/errors.ts'
-import type { Merchant, Principal } from '../core/merchant.ts'
+import { grantableScopes, type Merchant, type Principal } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
 import type { Signer } from '../kit/crypto.ts'
 import type { Db, Tx } from '../kit/db/db.ts'
@@ -179,8 +179,10 @@ async function lockCallerRights(
   { merchant, principal }: Caller,
 ): Promise<Rights & { origins: string[] }> {
   await lockKeysOfMerchant(tx, merchant.id)
-  if (principal.type === 'user')
-    return { ...UNLIMITED, scopes: [...principal.scopes], origins: [personOrigin(principal.id)] }
+  if (principal.type === 'user') {
+    const scopes = [...grantableScopes(app.mode, principal.scopes)]
+    return { ...UNLIMITED, scopes, origins: [personOrigin(principal.id)] }
+  }
   const callerKey = await lockKeyForShare(tx, merchant.id, principal.id)
   if (!callerKey || callerKey.revokedAt) throw new ApiError('api_key_revoked')
   if (callerKey.expiresAt && callerKey.expiresAt <= app.clock.now()) throw new ApiError('api_key_expired')

@@ -70,3 +70,11 @@ export function grantsScope(granted: readonly string[], needed: string): boolean
   if (granted.includes('*') || granted.includes(needed)) return true
   return needed.endsWith(':read') && granted.includes(needed.replace(/read$/, 'write'))
 }
+
+/**
+ * The scopes that a person who may create keys may give to one. No real money moves in staging, so a key there may have every
+ * scope. A person with every scope may give `*`: only roles that are defined as everything have them all.
+ */
+export function grantableScopes(mode: Mode, own: readonly string[]): readonly string[] {
+  return mode === 'test' || SCOPES.every((scope) => own.includes(scope)) ? ['*'] : own
+}

@@ -188,17 +188,33 @@ describe('API keys in the dashboard', () => {
     assert.match(text, /wallet:read/)
   })
 
-  it('offers a developer no scope beyond the role, and refuses one that is forced', async () => {
+  it('lets a developer take payments in test mode, by a preset', async () => {
     const developer = await signInAs(service, merchant.uuid, 'developer')
-    const { text } = await developer.get(`${PATH}/new`)
-    assert.ok(text.includes('name="scope:webhooks:write"'))
-    assert.equal(text.includes('name="scope:refunds:write"'), false)
-    const forced = { name: 'More', 'scope:refunds:write': 'on' }
-    const endless = { name: 'More', 'scope:webhooks:write': 'on', days: '9e9' }
-    for (const fields of [forced, endless]) {
-      const refused = await developer.submit(`${PATH}/new`, `${PATH}/new`, fields)
-      assert.deepEqual([refused.http, keyOf(refused.text)], [422, ''])
-    }
+    const { text } = await developer.get(`${PATH}/new?preset=pay`)
+    const ticked = [...text.matchAll(/name="scope:([\w:]+)" checked/g)].map(([, scope]) => scope)
+    assert.deepEqual(ticked, ['checkout:write', 'charges:write', 'links:write'])
+    assert.equal(text.includes('not in your role'), false)
+    const fields = { name: 'Shop', 'scope:checkout:write': 'on' }
+    const made = await developer.submit(`${PATH}/new`, `${PATH}/new`, fields)
+    const api = service.apiWith(keyOf(made.text))
+    assert.equal((await api.post('/api/v1/checkout/initiate-payment', initiateBody())).http, 201)
+    assert.equal((await api.get('/api/v1/refunds')).http, 403)
+  })
+
+  it('says beside each field of a new key why it is refused, by its label', async () => {
+    const fields = { name: 'Shop', addresses: '10.0.0.1, nowhere', days: '9e9' }
+    const none = await owner.submit(`${PATH}/new`, `${PATH}/new`, { name: 'Shop' })
+    assert.equal(none.http, 422)
+    assert.match(none.text, /<b>What the key may do:<\/b> Must have at least 1 item/)
+    assert.match(none.text, /id="scopes-error">Must have at least 1 item/)
+    const wrong = await owner.submit(`${PATH}/new`, `${PATH}/new`, { ...fields, 'scope:keys:read': 'on' })
+    assert.deepEqual([wrong.http, keyOf(wrong.text)], [422, ''])
+    assert.match(wrong.text, /<b>Ends:<\/b>/)
+    assert.match(wrong.text, /id="days-error"/)
+    const { days: _days, ...place } = fields
+    const elsewhere = await owner.submit(`${PATH}/new`, `${PATH}/new`, { ...place, 'scope:keys:read': 'on' })
+    assert.match(elsewhere.text, /id="addresses-error">Must be an address/)
+    assert.doesNotMatch(elsewhere.text, /allowedIps/)
   })
 
   it('asks who the person is before a key is created, replaced or revoked, unless that was confirmed lately', async () => {
@@ -275,6 +291,17 @@ describe('the request log in the dashboard', () => {
     assert.equal((await owner.get(`${PATH}?route=/api/v1/refunds`)).text.includes(page), false)
     const found = await owner.get(`/app/search?q=${requestId}`)
     assert.equal(found.headers.get('location'), page)
+  })
+
+  it('keeps the filters, and says beside the field why the API refuses one', async () => {
+    const query = 'reference=order-77&createdFrom=2026-05-02&createdTo=2026-05-01'
+    const { http, text } = await owner.get(`${PATH}?${query}`)
+    assert.equal(http, 422)
+    assert.match(text, /<b>To:<\/b> Must not be before “From”\./)
+    assert.match(text, /id="f-createdTo-error">Must not be before “From”/)
+    for (const value of ['order-77', '2026-05-02', '2026-05-01'])
+      assert.ok(text.includes(`value="${value}"`), value)
+    assert.doesNotMatch(text, /createdTo must|No requests here/)
   })
 
   it('withholds a card number in a request id, and has no request of another merchant or for a viewer', async () => {

@@ -375,8 +375,12 @@ describe('lists of the dashboard', () => {
     assert.deepEqual([file.http, file.text.trim().split('\r\n').length], [200, 2])
   })
 
-  it('shows an error of a filter as a screen', async () => {
-    for (const filter of ['status=nonsense', 'createdFrom=0001-01-01', 'createdTo=9999-12-31'])
-      assert.equal((await owner.get(`/app/payments?${filter}`)).http, 400, filter)
+  it('shows the list with its filters if one of them is invalid, and why', async () => {
+    for (const filter of ['status=nonsense', 'createdFrom=0001-01-01', 'createdTo=9999-12-31']) {
+      const { http, text } = await owner.get(`/app/payments?${filter}&search=kept-words`)
+      assert.equal(http, 422, filter)
+      assert.match(text, /role="alert"/)
+      assert.match(text, /value="kept-words"/)
+    }
   })
 })

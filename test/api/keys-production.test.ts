@@ -4,7 +4,7 @@ import { after, describe, it } from 'node:test'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { assertApiError, UNKNOWN_UUID } from '../support/assertions.ts'
 import { initiateBody } from '../support/builders.ts'
-import { hiddenFields, signInAsOperator } from '../support/dashboard.ts'
+import { hiddenFields, signInAs, signInAsOperator } from '../support/dashboard.ts'
 import { operationsOf } from '../support/openapi.ts'
 import { ADMIN_TOKEN, testService } from '../support/service.ts'
 import { totpCode } from '../support/totp-code.ts'
@@ -46,6 +46,32 @@ describe('operators in production', () => {
 const PATH = '/api/v1/wallet/balance'
 
 describe('API keys in production', () => {
+  it('have no scope beyond the role of the developer who creates or replaces them', async () => {
+    const { uuid, api } = await production.newMerchant()
+    const developer = await signInAs(production, uuid, 'developer')
+    const page = '/app/developers/keys'
+    const { text } = await developer.get(`${page}/new?preset=read`)
+    assert.match(text, /name="scope:webhooks:write">/)
+    assert.match(text, /name="scope:checkout:read" checked>/)
+    assert.match(
+      text,
+      /name="scope:wallet:read" disabled> <span><code>wallet:read<\/code> \(not in your role\)/,
+    )
+    assert.match(text, /ask an owner or an admin to create it/)
+    assert.doesNotMatch(text, /preset=pay/)
+    const forced = { name: 'More', 'scope:refunds:write': 'on' }
+    const refused = await developer.submit(`${page}/new`, `${page}/new`, forced)
+    assert.equal(refused.http, 422)
+    assert.doesNotMatch(refused.text, /cowry_live_/)
+    const [{ keyId }] = (await api.get('/api/v1/api-keys')).body.data
+    for (const path of [`${page}/${keyId}`, `${page}/${keyId}/rotate`])
+      assert.match((await developer.get(path)).text, /Your role cannot replace this key/)
+    assert.doesNotMatch((await developer.get(`${page}/${keyId}`)).text, /\/rotate"/)
+    const admin = await signInAs(production, uuid, 'admin')
+    const replaced = await admin.submit(`${page}/${keyId}/rotate`, `${page}/${keyId}/rotate`)
+    assert.match(replaced.text, /cowry_live_/)
+  })
+
   it('issues and accepts only live keys in production', async () => {
     const { uuid, key, api } = await production.newMerchant()
     assert.match(key, /^cowry_live_[0-9A-Za-z]{12}_[0-9A-Za-z]{49}$/)

@@ -5,6 +5,7 @@ import { FAILURES, type FailureCode } from '../../core/failures.ts'
 import { COUNT_CAP, type PageMeta } from '../../core/page.ts'
 import { withoutControls } from '../../core/text/direction.ts'
 import { type Html, type HtmlValue, html } from '../../kit/http/html.ts'
+import { type Labels, labelledIssues, repeatsIssues } from './issues.ts'
 import type { Texts } from './texts.ts'
 
 type Tone = 'good' | 'bad' | 'wait' | 'neutral'
@@ -120,12 +121,12 @@ export function notice(tone: Tone, body: HtmlValue): Html {
 }
 
 /** Why the API refused a form, with what it says about each field. */
-export function problemNotice(problem: ApiError | undefined): Html | null {
+export function problemNotice(problem: ApiError | undefined, labels: Labels = {}): Html | null {
   if (!problem) return null
-  const issues = problem.details.filter(({ message }) => message !== problem.message)
+  const issues = labelledIssues(problem, labels)
   return notice(
     'bad',
-    html`<p>${problem.message}</p>${issues.length > 0 && html`<ul>${issues.map(({ field: name, message }) => html`<li><b>${name}</b> ${message}</li>`)}</ul>`}`,
+    html`${!repeatsIssues(problem) && html`<p>${problem.message}</p>`}${issues.length > 0 && html`<ul>${issues.map(({ label, text }) => html`<li><b>${label}:</b> ${text}</li>`)}</ul>`}`,
   )
 }
 
@@ -185,8 +186,12 @@ export function select(
   )}</select></div>`
 }
 
-export function textFilter(name: string, label: string, value: string | undefined, type = 'text'): Html {
-  return html`<div><label for="f-${name}">${label}</label><input id="f-${name}" name="${name}" type="${type}" value="${value ?? ''}" maxlength="200"></div>`
+export function textFilter(
+  name: string,
+  label: string,
+  { value = '', type = 'text', error }: Pick<FieldOptions, 'value' | 'type' | 'error'>,
+): Html {
+  return html`<div><label for="f-${name}">${label}</label><input id="f-${name}" name="${name}" type="${type}" value="${value}" maxlength="200"${error && html` aria-invalid="true" aria-describedby="f-${name}-error"`}>${error && html`<p class="error" id="f-${name}-error">${error}</p>`}</div>`
 }
 
 interface FieldOptions {

@@ -3,6 +3,7 @@
 import { ApiError } from '../../core/errors.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import type { Choice } from './components.ts'
+import { type Labels, labelledIssues } from './issues.ts'
 import type { ScreenResponse } from './screen.ts'
 
 /**
@@ -19,8 +20,12 @@ export function readAmount(text = ''): number | string {
 }
 
 /** The errors of fields, by name. */
-export function fieldErrors(problem: ApiError | undefined): Partial<Record<string, string>> {
-  return Object.fromEntries((problem?.details ?? []).map(({ field, message }) => [field, message]))
+export function fieldErrors(
+  problem: ApiError | undefined,
+  labels: Labels = {},
+): Partial<Record<string, string>> {
+  const issues = problem ? labelledIssues(problem, labels) : []
+  return Object.fromEntries(issues.map(({ name, text }) => [name, text]))
 }
 
 interface SelectOptions {

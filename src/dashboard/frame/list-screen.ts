@@ -1,7 +1,8 @@
 // A list of the API as a screen: filters in the address, a table, pages by cursor, and the export of what is shown.
 
+import { ApiError } from '../../core/errors.ts'
 import { type Html, html } from '../../kit/http/html.ts'
-import type { OperationId } from '../../kit/http/route.ts'
+import type { OperationId, RouteResponse } from '../../kit/http/route.ts'
 import { endOfDay, startOfDay } from '../../kit/time-zone.ts'
 import type { TextId } from '../locales/en.ts'
 import {
@@ -10,11 +11,14 @@ import {
   type Column,
   empty,
   pager,
+  problemNotice,
   searchNotice,
   select,
   table,
   textFilter,
 } from './components.ts'
+import { fieldErrors } from './form-input.ts'
+import type { Labels } from './issues.ts'
 import type { AreaRequest, Screen, ScreenRequest } from './screen.ts'
 import type { Texts } from './texts.ts'
 
@@ -123,13 +127,15 @@ async function show<Row, Request extends AreaRequest>(screen: ListScreen<Row, Re
     ? {}
     : { cursor: query.cursor, page: query.page, limit: String(screen.rows ?? ROWS) }
   const input = { ...queryOf(screen, request), ...page, ...(screen.sort && { sort: screen.sort }) }
-  const [{ data, meta }, intro, outro, views, form] = await Promise.all([
-    call(screen.list, { query: input }),
+  const labels = Object.fromEntries(screen.filters.map(({ name, label }) => [name, t(label)]))
+  const [{ data, meta, problem }, intro, outro, views] = await Promise.all([
+    orProblem(() => call(screen.list, { query: input }), labels),
     screen.intro?.(request),
     screen.outro?.(request),
     screen.views?.(request),
-    screen.filters.length > 0 && filterForm(screen, request),
   ])
+  const errors = fieldErrors(problem, labels)
+  const form = screen.filters.length > 0 && (await filterForm(screen, request, errors))
   // A boundary: the operation returns records of its schema, and the screen names their type.
   const rows = data as Row[]
   const columns = rows.length === 0 ? [] : await screen.columns(texts, request)
@@ -139,17 +145,36 @@ async function show<Row, Request extends AreaRequest>(screen: ListScreen<Row, Re
     html`<a class="button plain" href="${addressWith(`${path}/export`, query, { cursor: undefined, page: undefined })}">${t('export')}</a>`
   }</div></div>
 ${intro}
-${form && folded(screen.filters, request, html`${views}${form}`)}
+${problemNotice(problem, labels)}
+${form && folded(screen.filters, request, html`${views}${form}`, problem !== undefined)}
 ${searchNotice(texts, meta)}
-${rows.length === 0 ? empty(t(screen.emptyTitle), t(screen.emptyText)) : table(title, columns, rows)}
+${problem ? null : rows.length === 0 ? empty(t(screen.emptyTitle), t(screen.emptyText)) : table(title, columns, rows)}
 ${meta && (rows.length > 0 || meta.hasNext) && pager(texts, path, query, meta)}${outro}`
-  return { title, body }
+  return { title, body, http: problem ? 422 : 200 }
 }
 
 /** On a phone the list comes first, and one line says how many filters are chosen. The style opens it elsewhere. */
-function folded(filters: readonly Filter[], { query, texts }: AreaRequest, body: Html): Html {
+function folded(
+  filters: readonly Filter[],
+  { query, texts }: AreaRequest,
+  body: Html,
+  isOpen: boolean,
+): Html {
   const chosen = filters.filter(({ name }) => query[name]).length
-  return html`<details class="fold"><summary>${texts.t('filtersTitle')}${chosen > 0 && html` (${texts.number(chosen)})`}</summary>${body}</details>`
+  return html`<details class="fold"${isOpen && html` open`}><summary>${texts.t('filtersTitle')}${chosen > 0 && html` (${texts.number(chosen)})`}</summary>${body}</details>`
+}
+
+type Answer = Pick<RouteResponse, 'data' | 'meta'> & { problem?: ApiError }
+
+/** The API refuses a filter that a person has written: the screen stays, with the reason. Other errors have a page of their own. */
+async function orProblem(list: () => Promise<RouteResponse>, labels: Labels): Promise<Answer> {
+  try {
+    return await list()
+  } catch (error) {
+    const isOfFilter = error instanceof ApiError && error.details.some(({ field }) => labels[field])
+    if (!isOfFilter) throw error
+    return { data: [], problem: error }
+  }
 }
 
 /** The filters that everybody uses are shown at once; on a phone the others would push the list off the screen. */
@@ -158,24 +183,26 @@ const SHOWN_FILTERS = 2
 async function filterForm(
   { path, filters }: { path: string; filters: readonly Filter[] },
   request: AreaRequest,
+  errors: Labels,
 ): Promise<Html> {
   const { base, query, texts } = request
   const { t } = texts
   const [shown, more] = [filters.slice(0, SHOWN_FILTERS), filters.slice(SHOWN_FILTERS)]
   const isOpen = more.some(({ name }) => query[name])
   const isFiltered = filters.some(({ name }) => query[name])
-  const fields = (some: readonly Filter[]) => Promise.all(some.map((filter) => filterField(filter, request)))
+  const fields = (some: readonly Filter[]) =>
+    Promise.all(some.map((filter) => filterField(filter, request, errors[filter.name])))
   return html`<form class="filters" method="get" action="${base}${path}">${await fields(shown)}
 <div class="go"><button>${t('filter')}</button>${isFiltered && html` <a class="button plain" href="${base}${path}">${t('clear')}</a>`}</div>
 ${more.length > 0 && html`<details${isOpen && html` open`}><summary>${t('moreFilters')}</summary><div class="filters">${await fields(more)}</div></details>`}</form>`
 }
 
-async function filterField(filter: Filter, request: AreaRequest): Promise<Html> {
+async function filterField(filter: Filter, request: AreaRequest, error?: string): Promise<Html> {
   const { name, label, type, initial, isRequired } = filter
   const { query, texts } = request
   const { t } = texts
   const choices = await choicesOf(filter, request)
-  if (!choices) return textFilter(name, t(label), query[name], type ?? 'text')
+  if (!choices) return textFilter(name, t(label), { value: query[name] ?? '', type: type ?? 'text', error })
   const all = { value: initial === undefined ? '' : ALL, label: t('all') }
   return select(name, t(label), chosenOf(filter, query), isRequired ? choices : [all, ...choices])
 }

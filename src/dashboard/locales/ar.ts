@@ -5,6 +5,7 @@ import { AR_DECISIONS } from './ar/decisions.ts'
 import { AR_DEVELOPERS } from './ar/developers.ts'
 import { AR_FINANCE } from './ar/finance.ts'
 import { AR_FRAME } from './ar/frame.ts'
+import { AR_KEYS } from './ar/keys.ts'
 import { AR_MONEY } from './ar/money.ts'
 import { AR_OPS } from './ar/ops.ts'
 import { AR_PAYMENTS } from './ar/payments.ts'
@@ -23,6 +24,7 @@ export const AR: Texts = {
   ...AR_WORDS,
   ...AR_FINANCE,
   ...AR_DECISIONS,
+  ...AR_KEYS,
   ...AR_MONEY,
   ...AR_OPS,
   ...AR_PEOPLE,

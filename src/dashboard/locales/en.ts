@@ -3,6 +3,7 @@
 import { EN_DECISIONS } from './en-decisions.ts'
 import { EN_DEVELOPERS } from './en-developers.ts'
 import { EN_FINANCE } from './en-finance.ts'
+import { EN_KEYS } from './en-keys.ts'
 import { EN_MONEY } from './en-money.ts'
 import { EN_OPS } from './en-ops.ts'
 import { EN_PEOPLE } from './en-people.ts'
@@ -374,6 +375,7 @@ export const EN = {
   ...EN_DEVELOPERS,
 
   // Payment links, disputes, transfers and reports
+  ...EN_KEYS,
   ...EN_MONEY,
 
   // Words of the API

@@ -6,6 +6,7 @@ import { FR_DECISIONS } from './fr/decisions.ts'
 import { FR_DEVELOPERS } from './fr/developers.ts'
 import { FR_FINANCE } from './fr/finance.ts'
 import { FR_FRAME } from './fr/frame.ts'
+import { FR_KEYS } from './fr/keys.ts'
 import { FR_MONEY } from './fr/money.ts'
 import { FR_OPS } from './fr/ops.ts'
 import { FR_PAYMENTS } from './fr/payments.ts'
@@ -23,6 +24,7 @@ export const FR: Texts = {
   ...FR_WORDS,
   ...FR_FINANCE,
   ...FR_DECISIONS,
+  ...FR_KEYS,
   ...FR_MONEY,
   ...FR_OPS,
   ...FR_PEOPLE,

@@ -6,6 +6,7 @@ import { PT_DECISIONS } from './pt/decisions.ts'
 import { PT_DEVELOPERS } from './pt/developers.ts'
 import { PT_FINANCE } from './pt/finance.ts'
 import { PT_FRAME } from './pt/frame.ts'
+import { PT_KEYS } from './pt/keys.ts'
 import { PT_MONEY } from './pt/money.ts'
 import { PT_OPS } from './pt/ops.ts'
 import { PT_PAYMENTS } from './pt/payments.ts'
@@ -23,6 +24,7 @@ export const PT: Texts = {
   ...PT_WORDS,
   ...PT_FINANCE,
   ...PT_DECISIONS,
+  ...PT_KEYS,
   ...PT_MONEY,
   ...PT_OPS,
   ...PT_PEOPLE,

@@ -6,6 +6,7 @@ import { SW_DECISIONS } from './sw/decisions.ts'
 import { SW_DEVELOPERS } from './sw/developers.ts'
 import { SW_FINANCE } from './sw/finance.ts'
 import { SW_FRAME } from './sw/frame.ts'
+import { SW_KEYS } from './sw/keys.ts'
 import { SW_MONEY } from './sw/money.ts'
 import { SW_OPS } from './sw/ops.ts'
 import { SW_PAYMENTS } from './sw/payments.ts'
@@ -23,6 +24,7 @@ export const SW: Texts = {
   ...SW_WORDS,
   ...SW_FINANCE,
   ...SW_DECISIONS,
+  ...SW_KEYS,
   ...SW_MONEY,
   ...SW_OPS,
   ...SW_PEOPLE,

@@ -33,7 +33,7 @@ export const logScreen: Screen<AreaRequest> = {
       ...LINE_LEVELS.map((value) => ({ value, label: texts.word('level', value) })),
     ]
     const body = html`<div class="head"><h1>${title}</h1></div>
-<form class="filters" method="get" action="${PATH}">${select('level', t('opsLevel'), level, levels)}${textFilter('requestId', t('opsRequestId'), requestId)}${textFilter('merchant', t('opsMerchantId'), merchant)}
+<form class="filters" method="get" action="${PATH}">${select('level', t('opsLevel'), level, levels)}${textFilter('requestId', t('opsRequestId'), { value: requestId })}${textFilter('merchant', t('opsMerchantId'), { value: merchant })}
 <div class="go"><button>${t('filter')}</button>${(level || requestId || merchant) && html` <a class="button plain" href="${PATH}">${t('clear')}</a>`}</div></form>
 ${lines.length === 0 ? empty(t('opsNoLinesTitle'), t('opsNoLinesText')) : linesTable(request, lines.toReversed())}`
     return { title, body }

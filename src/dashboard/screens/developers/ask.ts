@@ -17,6 +17,8 @@ interface Question {
   button: TextId
   isDanger?: boolean
   stepUp?: true
+  /** Why the person cannot do it. Then nothing is asked, also not who they are. */
+  blocked?(request: ScreenRequest): Promise<TextId | null>
   /** What is asked about. It throws if there is no such record. */
   facts(request: ScreenRequest): Promise<Html>
   fields?(request: ScreenRequest): Html
@@ -26,10 +28,12 @@ interface Question {
 }
 
 export function askScreens(question: Question): Screen[] {
-  const { path, operation, stepUp, act } = question
+  const { path, operation, stepUp, act, blocked } = question
   const needs = [operation]
+  const asksWho: Screen['stepUp'] =
+    stepUp && blocked ? async (request) => (await blocked(request)) === null : stepUp
   return [
-    { method: 'GET', path, needs, stepUp, handle: (request) => ask(question, request) },
+    { method: 'GET', path, needs, stepUp: asksWho, handle: (request) => ask(question, request) },
     {
       method: 'POST',
       path,
@@ -50,14 +54,19 @@ export function askScreens(question: Question): Screen[] {
 async function ask(question: Question, request: ScreenRequest, problem?: ApiError) {
   const { texts, params, postForm } = request
   const { t } = texts
-  const { title, text, button, isDanger, facts, fields, path, back } = question
+  const { title, text, button, isDanger, facts, fields, path, back, blocked } = question
   const filled = (pattern: string) =>
     `/app${pattern.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(params[name] ?? ''))}`
-  const form = postForm(
-    filled(path),
-    html`${fields?.(request)}<button${isDanger && html` class="danger"`}>${t(button)}</button> <a class="button plain" href="${filled(back)}">${t('back')}</a>`,
-  )
+  const shown = await facts(request)
+  const reason = await blocked?.(request)
+  const goBack = html`<a class="button plain" href="${filled(back)}">${t('back')}</a>`
+  const form = reason
+    ? html`<p>${goBack}</p>`
+    : postForm(
+        filled(path),
+        html`${fields?.(request)}<button${isDanger && html` class="danger"`}>${t(button)}</button> ${goBack}`,
+      )
   const body = html`<div class="head"><h1>${t(title)}</h1></div>${problemNotice(problem)}
-<section class="card"><p>${t(text)}</p>${await facts(request)}${form}</section>`
+<section class="card"><p>${t(reason ?? text)}</p>${shown}${form}</section>`
   return { title: t(title), body, http: problem ? 422 : 200 }
 }

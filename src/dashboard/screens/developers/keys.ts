@@ -8,6 +8,7 @@ import { badge, facts, notice, written } from '../../frame/components.ts'
 import { listScreens } from '../../frame/list-screen.ts'
 import type { Screen, ScreenRequest } from '../../frame/screen.ts'
 import { askScreens } from './ask.ts'
+import { mayGrant } from './key-rights.ts'
 import { overlapField, overlapInput } from './overlap.ts'
 import { isReplayed, showOnce } from './show-once.ts'
 import { developerTabs, KEYS_PATH } from './tabs.ts'
@@ -55,6 +56,7 @@ export const keyScreens: Screen[] = [
     text: 'keyRotateText',
     button: 'keyRotate',
     stepUp: true,
+    blocked: async (request) => (mayReplace(request, await load(request)) ? null : 'keyCannotReplace'),
     facts: async (request) => keyFacts(await load(request), request),
     fields: overlapField,
     back: ONE,
@@ -92,6 +94,10 @@ async function load({ call, params }: ScreenRequest): Promise<Key> {
   return (await call('apiKeys.get', { params: { keyId: params.keyId ?? '' } })).data as Key
 }
 
+/** Who replaces a key gets one with the same rights. */
+const mayReplace = (request: ScreenRequest, { scopes }: Key) =>
+  scopes.every((scope) => mayGrant(request, scope))
+
 /** Null in the response to a retry: the API does not store the key. */
 export function showKey(request: ScreenRequest, response: RouteResponse) {
   // A boundary: the operations return a key with its secret.
@@ -105,13 +111,16 @@ export function showKey(request: ScreenRequest, response: RouteResponse) {
   })
 }
 
+const scopeNames = (scopes: Key['scopes'], t: ScreenRequest['texts']['t']) =>
+  html`<code>${scopes.join(', ')}</code>${scopes.includes('*') && ` (${t('keyEverything')})`}`
+
 function keyFacts(key: Key, { texts }: ScreenRequest): Html {
   const { t } = texts
   const { name, prefix, scopes, allowedIps, lastUsedAt, expiresAt, revokedAt, replacedBy, createdAt } = key
   return facts([
     [t('keyName'), written(name)],
     [t('key'), html`<code>${prefix}</code>`],
-    [t('keyScopes'), html`<code>${scopes.join(', ')}</code>`],
+    [t('keyScopes'), scopeNames(scopes, t)],
     [
       t('keyAddresses'),
       allowedIps.length > 0 ? html`<code>${allowedIps.join(', ')}</code>` : t('keyAnyAddress'),
@@ -133,10 +142,12 @@ async function show(request: ScreenRequest) {
   const key = await load(request)
   const isActive = key.status === 'active'
   const path = `${KEYS_PATH}/${key.keyId}`
+  const canAsk = isActive && allows('apiKeys.rotate')
+  const canReplace = mayReplace(request, key)
   const body = html`<div class="head"><h1>${written(key.name)}</h1>${keyBadge(key.status, texts)}
-<div class="actions">${isActive && allows('apiKeys.rotate') && html`<a class="button plain" href="${path}/rotate">${t('keyRotate')}</a>`}
+<div class="actions">${canAsk && canReplace && html`<a class="button plain" href="${path}/rotate">${t('keyRotate')}</a>`}
 ${isActive && allows('apiKeys.revoke') && html`<a class="button danger" href="${path}/revoke">${t('keyRevoke')}</a>`}</div></div>
 ${developerTabs(request, KEYS_PATH)}${query.done && notice('good', html`<p>${t('done_revoked')}</p>`)}
-<section class="card">${keyFacts(key, request)}</section>`
+<section class="card">${keyFacts(key, request)}${canAsk && !canReplace && html`<p class="dim">${t('keyCannotReplace')}</p>`}</section>`
   return { title: key.name, body }
 }

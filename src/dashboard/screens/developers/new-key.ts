@@ -1,11 +1,12 @@
-// Creating an API key, with at most the rights of the person.
+// Creating an API key, with the rights that the person may give.
 
-import { ApiError } from '../../../core/errors.ts'
-import { grantsScope, SCOPES } from '../../../core/merchant.ts'
+import type { ApiError } from '../../../core/errors.ts'
 import { addMs } from '../../../kit/clock.ts'
-import { type Html, html } from '../../../kit/http/html.ts'
-import { field, problemNotice, select, tick } from '../../frame/components.ts'
+import { html } from '../../../kit/http/html.ts'
+import { field, problemNotice } from '../../frame/components.ts'
+import { fieldErrors, orShowProblem, selectField } from '../../frame/form-input.ts'
 import type { Screen, ScreenRequest } from '../../frame/screen.ts'
+import { chosenScopes, rightsFields } from './key-rights.ts'
 import { showKey } from './keys.ts'
 import { developerTabs, KEYS_PATH } from './tabs.ts'
 
@@ -23,22 +24,29 @@ export const newKeyScreens: Screen[] = [
   { method: 'POST', path: '/developers/keys/new', needs: ['apiKeys.create'], stepUp: true, handle: create },
 ]
 
-function scopeTicks({ person, form }: ScreenRequest): Html {
-  const own = SCOPES.filter((scope) => grantsScope(person.scopes, scope))
-  return html`<div class="ticks">${own.map((scope) =>
-    tick(`scope:${scope}`, html`<code>${scope}</code>`, form[`scope:${scope}`] !== undefined),
-  )}</div>`
-}
+const labelsOf = ({ t }: ScreenRequest['texts']) => ({
+  name: t('keyName'),
+  scopes: t('keyScopes'),
+  allowedIps: t('keyAddresses'),
+  expiresAt: t('keyExpiry'),
+})
 
 function show(request: ScreenRequest, problem?: ApiError) {
   const { texts, form, postForm } = request
   const { t } = texts
+  const labels = labelsOf(texts)
+  const errors = fieldErrors(problem, labels)
   const lifetimes = LIFETIME_DAYS.map((value) => ({ value, label: texts.word('expiry', value) }))
-  const fields = html`${field('name', t('keyName'), { value: form.name ?? '', hint: t('keyNameHint'), isRequired: true })}
-<fieldset><legend>${t('keyScopes')}</legend><p class="hint">${t('keyScopesHint')}</p>${scopeTicks(request)}</fieldset>
-<div class="field">${select('days', t('keyExpiry'), form.days, lifetimes)}</div>
-${field('addresses', t('keyAddresses'), { value: form.addresses ?? '', hint: t('keyAddressesHint') })}<button>${t('keyCreate')}</button>`
-  const body = html`<div class="head"><h1>${t('keyNew')}</h1></div>${developerTabs(request, KEYS_PATH)}${problemNotice(problem)}
+  const name = { value: form.name ?? '', hint: t('keyNameHint'), isRequired: true, error: errors.name }
+  const addresses = {
+    value: form.addresses ?? '',
+    hint: t('keyAddressesHint'),
+    error: errors.allowedIps,
+  }
+  const fields = html`${field('name', labels.name, name)}${rightsFields(request, errors.scopes)}
+${selectField('days', labels.expiresAt, lifetimes, { value: form.days ?? '', error: errors.expiresAt })}
+${field('addresses', labels.allowedIps, addresses)}<button>${t('keyCreate')}</button>`
+  const body = html`<div class="head"><h1>${t('keyNew')}</h1></div>${developerTabs(request, KEYS_PATH)}${problemNotice(problem, labels)}
 <section class="card">${postForm(`${KEYS_PATH}/new`, fields)}</section>`
   return { title: t('keyNew'), body, http: problem ? 422 : 200 }
 }
@@ -55,19 +63,19 @@ function inputOf({ form, now }: ScreenRequest) {
   const allowedIps = (form.addresses ?? '').split(/[\s,;]+/).filter(Boolean)
   return {
     name: form.name ?? '',
-    scopes: SCOPES.filter((scope) => form[`scope:${scope}`] !== undefined),
+    scopes: chosenScopes({ form }),
     ...(form.days && { expiresAt: endOf(now, form.days) }),
     ...(allowedIps.length > 0 && { allowedIps }),
   }
 }
 
-async function create(request: ScreenRequest) {
-  const { call, submission } = request
-  try {
-    const body = inputOf(request)
-    return showKey(request, await call('apiKeys.create', { body, idempotencyKey: submission }))
-  } catch (error) {
-    if (error instanceof ApiError) return show(request, error)
-    throw error
-  }
+function create(request: ScreenRequest) {
+  return orShowProblem(
+    async () => {
+      const { call, submission } = request
+      const input = { body: inputOf(request), idempotencyKey: submission }
+      return showKey(request, await call('apiKeys.create', input))
+    },
+    (problem) => show(request, problem),
+  )
 }

@@ -73,7 +73,7 @@ function presets(request: ScreenRequest, by: string): Html {
 function choices({ texts }: ScreenRequest, { from, to }: Period, by: string): Html {
   const { t } = texts
   const groups = GROUPS.map((value) => ({ value, label: texts.word('by', value) }))
-  return html`<form class="filters" method="get" action="${PATH}">${textFilter('from', t('from'), from, 'date')}${textFilter('to', t('to'), to, 'date')}
+  return html`<form class="filters" method="get" action="${PATH}">${textFilter('from', t('from'), { value: from, type: 'date' })}${textFilter('to', t('to'), { value: to, type: 'date' })}
 ${select('by', t('reportBy'), by, groups)}<div class="go"><button>${t('filter')}</button></div></form>`
 }
 
