@@ -37,7 +37,7 @@ await owner.submit('/app/team', '/app/team/invite', { email: 'invited@example.co
 // The owner approves what another person asks for.
 const support = await signInAs(service, merchant.uuid, 'support')
 const paid = `/app/payments/${(await payWith(merchant.api, 'card_success')).uuid}`
-await support.submit(paid, `${paid}/refund`, { amount: '1' })
+await support.submit(paid, `${paid}/refund`, { amount: '1', reason: 'Late' })
 await saveView(owner)
 // The request log is written after the responses.
 await eventually(

@@ -170,7 +170,11 @@ describe('mails about requests for refunds', () => {
     await service.db.query(sql<unknown>`update users set language = 'fr' where email = $1`, [asker.email])
     const { uuid, reference } = await payWith(shop.api, 'card_success', { currency: 'KES', amount: 2000 })
     const page = `/app/payments/${uuid}`
-    const fields = { ...hiddenFields((await asker.get(page)).text, `${page}/refund`), amount: '250' }
+    const fields = {
+      ...hiddenFields((await asker.get(page)).text, `${page}/refund`),
+      amount: '250',
+      reason: 'Late',
+    }
     for (const _ of [1, 2]) assert.equal((await asker.post(`${page}/refund`, fields)).http, 303)
     const mails = [await mailTo(owner.email), await mailTo(finance.email)]
     for (const mail of mails) {
