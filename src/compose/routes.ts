@@ -51,6 +51,7 @@ import { savedViewRoutes } from '../saved-views/routes.ts'
 import { encryptionRoutes } from '../secrets/routes.ts'
 import { testClockRoutes } from '../test-clock/routes.ts'
 import { historyRoutes, timelineRoutes } from '../timeline/routes.ts'
+import { walletPersonRoutes } from '../wallet/person-routes.ts'
 import { walletRoutes } from '../wallet/routes.ts'
 import { webhookEndpointRoutes } from '../webhook-endpoints/routes.ts'
 import type { App } from './app-object.ts'
@@ -123,6 +124,7 @@ export function personRoutes(app: App): PersonRoute[] {
   return [
     ...settingsRoutes(app),
     ...reportPersonRoutes(app),
+    ...walletPersonRoutes(app),
     ...requestLogRoutes(app),
     ...deliveryFailureRoutes(app),
     // Saving an account also writes records of the instance: when to look for its refunds, and its access tokens.

@@ -31,7 +31,7 @@ export async function foldBalances(app: { db: Db }): Promise<number> {
   return foldDeltas(app.db, FOLD_BATCH)
 }
 
-async function foldMerchant(db: Db, merchantId: string): Promise<void> {
+export async function foldMerchant(db: Db, merchantId: string): Promise<void> {
   let folded = FOLD_BATCH
   while (folded === FOLD_BATCH) {
     folded = await foldMerchantDeltas(db, merchantId, FOLD_BATCH)

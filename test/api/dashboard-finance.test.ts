@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { EN } from '../../src/dashboard/locales/en.ts'
 import { sql } from '../../src/kit/db/db.ts'
-import { initiateBody, payWith } from '../support/builders.ts'
+import { initiateBody, newReference, payWith } from '../support/builders.ts'
 import { newVisitor, saveOwnAccount, signInAs, signInAsOperator, type Visitor } from '../support/dashboard.ts'
 import { p2pMerchant, WALLET } from '../support/p2p.ts'
 import { sendBytes } from '../support/raw-http.ts'
@@ -244,17 +244,65 @@ describe('files and balances in the dashboard', () => {
     const balances = await person.get('/app/wallet')
     assert.match(balances.text, /href="\/app\/wallet\?currency=KES"/)
     const { text } = await person.get('/app/wallet?currency=KES')
-    assert.match(text, /At the end<\/td><td[^>]*>KSh\s?0<\/td><td[^>]*>KSh\s?1,250\.50/)
-    assert.match(text, /At the beginning<\/td><td[^>]*>KSh\s?0<\/td><td[^>]*>KSh\s?0/)
+    assert.match(text, /At the end<\/td><td[^>]*><\/td><td[^>]*>KSh\s?0<\/td><td[^>]*>KSh\s?1,250\.50/)
+    assert.match(text, /At the beginning<\/td><td[^>]*><\/td><td[^>]*>KSh\s?0<\/td><td[^>]*>KSh\s?0/)
     assert.ok(text.includes(`/app/payments/${paid.uuid}`))
     const tomorrow = new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10)
     const later = (await person.get(`/app/wallet?currency=KES&createdFrom=${tomorrow}`)).text
-    assert.match(later, /At the beginning<\/td><td[^>]*>KSh\s?0<\/td><td[^>]*>KSh\s?1,250\.50/)
+    assert.match(later, /At the beginning<\/td><td[^>]*><\/td><td[^>]*>KSh\s?0<\/td><td[^>]*>KSh\s?1,250\.50/)
     assert.equal((await person.get('/app/wallet?currency=KES&createdFrom=x')).http, 400)
     const payment = (await person.get(`/app/payments/${paid.uuid}`)).text
     assert.ok(payment.includes(`/app/wallet?payment=${paid.uuid}`))
     const lines = (await person.get(`/app/wallet?payment=${paid.uuid}&type=capture`)).text
     assert.ok(lines.includes(`/app/payments/${paid.uuid}`))
+  })
+})
+
+describe('the sums between two balances', () => {
+  const amountOf = (text: string) =>
+    Math.round(Number(text.replaceAll(/[^\d.]/g, '')) * 100) * (text.includes('−') ? -1 : 1)
+
+  /** The rows of the first table: what it is about, how many lines, and both amounts in cents. */
+  const rowsOf = (text: string) => {
+    const [, body = ''] = /<tbody>(.*?)<\/tbody>/s.exec(text) ?? []
+    return body
+      .split('<tr>')
+      .slice(1)
+      .map((row) => {
+        const [title = '', lines = '', available = '', pending = ''] = [
+          ...row.matchAll(/<td[^>]*>(.*?)<\/td>/gs),
+        ].map(([, cell]) => String(cell))
+        const type = /type=(\w+)/.exec(title)?.[1]
+        return { title, type, lines, available: amountOf(available), pending: amountOf(pending) }
+      })
+  }
+
+  it('add up to the difference, and each links to its lines', async () => {
+    const shop = await service.newMerchant()
+    const person = await signInAs(service, shop.uuid, 'finance')
+    for (const amount of [310, 45.25, 1_000]) await payWith(shop.api, 'card_success', { amount })
+    const { reference } = await payWith(shop.api, 'card_success', { amount: 500 })
+    const refund = { reference, amount: 120, refundReference: newReference() }
+    assert.equal((await shop.api.post('/api/v1/refunds', refund)).body.data?.status, 'successful')
+    const { text } = await person.get('/app/wallet?currency=KES')
+    const [end, ...others] = rowsOf(text)
+    const between = others.slice(0, -1)
+    for (const name of ['available', 'pending'] as const)
+      assert.equal(
+        between.reduce((sum, row) => sum + row[name], 0),
+        end?.[name],
+        name,
+      )
+    const captures = between.find(({ type }) => type === 'capture')
+    assert.deepEqual([captures?.lines, captures?.pending], ['4', 185_525])
+    for (const { type, lines } of between.filter((row) => row.type !== undefined)) {
+      const listed = (await person.get(`/app/wallet?currency=KES&type=${type}`)).text
+      assert.equal(listed.split('<a class="row"').length - 1, Number(lines), type)
+    }
+    assert.deepEqual(
+      between.map(({ type }) => type),
+      ['capture', undefined, 'refund'],
+    )
   })
 })
 

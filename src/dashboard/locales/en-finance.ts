@@ -1,6 +1,21 @@
-// The source texts of reconciliation, of the deadlines of disputes, and of what finance exports.
+// The source texts of reconciliation, of the deadlines of disputes, of the figures of home, and of what finance exports.
 
 export const EN_FINANCE = {
+  // The figures of home
+  todayTitle: 'Today and a week ago',
+  todayNone: 'No payments in the last 30 days.',
+  collectedToday: 'Collected today',
+  collectedBefore: 'A week ago until {time}',
+  paidOf: 'Paid of those decided today',
+  wholeDay: 'Whole day:',
+  todayNote: 'Decided: paid, failed, expired or abandoned. Payments that are still open are not counted.',
+
+  // The times of payments
+  createdFrom: 'Created from',
+  createdTo: 'Created to',
+  paidFrom: 'Paid from',
+  paidTo: 'Paid to',
+
   // Disputes
   respondBy: 'Respond by',
   respondByPassed: 'The deadline has passed',
@@ -26,6 +41,11 @@ export const EN_FINANCE = {
   balanceWhen: 'Balance',
   balanceBefore: 'At the beginning',
   balanceAfter: 'At the end',
+  grossPayments: 'Payments, before fees',
+  changeLines: 'Lines',
+  changeText: 'The sums of the lines between add up to the difference of the balances.',
+  changeTooLong:
+    'There are {lines} lines between, more than can be added here at once ({most}). Choose fewer days to see their sums.',
   paymentId: 'UUID of a payment',
   inStatement: 'Show these lines in the statement',
 

@@ -2,12 +2,12 @@
 
 import { CURRENCY_CODES } from '../../core/currency.ts'
 import { type Html, html } from '../../kit/http/html.ts'
-import { endOfDay, startOfDay } from '../../kit/time-zone.ts'
 import { LINE_KIND_NAMES } from '../../ledger/statement.ts'
-import { addressWith, type Column, table, written } from '../frame/components.ts'
+import { addressWith, type Column, written } from '../frame/components.ts'
 import { listScreens } from '../frame/list-screen.ts'
 import type { ScreenRequest } from '../frame/screen.ts'
 import type { Texts } from '../frame/texts.ts'
+import { explainBalance } from './money/wallet-change.ts'
 import { PAYMENTS_PATH } from './payments.ts'
 
 interface Balance {
@@ -38,7 +38,7 @@ export const walletScreens = listScreens<Transaction>({
     { name: 'payment', label: 'paymentId' },
   ],
   intro: async (request) =>
-    html`${await showBalances(request)}<p class="dim">${request.texts.t('walletOwnAccounts')}</p>${await explain(request)}`,
+    html`${await showBalances(request)}<p class="dim">${request.texts.t('walletOwnAccounts')}</p>${await explainBalance(request, WALLET_PATH)}`,
   columns: (texts) => [
     ...transactionColumns(texts),
     {
@@ -94,49 +94,4 @@ async function showBalances({ call, query, texts }: ScreenRequest): Promise<Html
       html`<section class="card"><h2>${currency}</h2><p class="big">${texts.amount(availableBalance, currency)}</p><p class="dim">${t('availableNow')}</p>
 <p>${t('pendingNow', { amount: texts.amount(pendingBalance, currency) })}</p><p><a href="${addressWith(WALLET_PATH, {}, { currency })}">${t('whyBalance', { currency })}</a></p></section>`,
   )}</div>`
-}
-
-interface Standing {
-  when: string
-  balance: Balance
-}
-
-/** The balances before and after the lines of one currency: the lines between are the difference. */
-async function explain({ call, query, texts }: ScreenRequest): Promise<Html | null> {
-  const { currency, createdFrom, createdTo, type, payment } = query
-  if (!currency || type || payment) return null
-  const { t, zone } = texts
-  const balanceAt = async (moment: string | undefined): Promise<Balance> => {
-    const last = { currency, createdTo: moment, limit: '1' }
-    // A boundary: the operation returns records of its schema.
-    const [line] = (await call('wallet.listTransactions', { query: last })).data as Transaction[]
-    return line ?? { currency, availableBalance: '0', pendingBalance: '0' }
-  }
-  const [before, after] = await Promise.all([
-    createdFrom ? balanceAt(momentBefore(startOfDay(createdFrom, zone))) : null,
-    balanceAt(createdTo ? endOfDay(createdTo, zone) : undefined),
-  ])
-  const rows: Standing[] = [
-    { when: t('balanceAfter'), balance: after },
-    { when: t('balanceBefore'), balance: before ?? { currency, availableBalance: '0', pendingBalance: '0' } },
-  ]
-  const amount = (name: 'availableBalance' | 'pendingBalance') => ({
-    isNumber: true,
-    cell: ({ balance }: Standing) => texts.amount(balance[name], currency),
-  })
-  return html`<h2>${t('whyBalance', { currency })}</h2><p>${t('whyBalanceText')}</p>${table(
-    t('whyBalance', { currency }),
-    [
-      { label: t('balanceWhen'), isTitle: true, cell: ({ when }) => when },
-      { label: t('available'), ...amount('availableBalance') },
-      { label: t('pendingBalance'), ...amount('pendingBalance') },
-    ],
-    rows,
-  )}`
-}
-
-/** A text that is no moment stays as it is: the API refuses it. */
-function momentBefore(iso: string): string {
-  const time = Date.parse(iso)
-  return Number.isNaN(time) ? iso : new Date(time - 1).toISOString()
 }

@@ -18,6 +18,11 @@ export const AR_FINANCE = {
   balanceWhen: 'الرصيد',
   balanceBefore: 'في البداية',
   balanceAfter: 'في النهاية',
+  grossPayments: 'المدفوعات قبل الرسوم',
+  changeLines: 'السطور',
+  changeText: 'مجاميع السطور بينهما تساوي الفرق بين الرصيدين.',
+  changeTooLong:
+    'يوجد بينهما {lines} من السطور، وهي أكثر مما يمكن جمعه هنا دفعة واحدة ({most}). اختر أيامًا أقل لرؤية مجاميعها.',
   paymentId: 'معرّف UUID لدفعة',
   inStatement: 'عرض هذه السطور في الكشف',
   settlementFiles: 'ملفات التسوية',

@@ -19,6 +19,11 @@ export const FR_FINANCE = {
   balanceWhen: 'Solde',
   balanceBefore: 'Au début',
   balanceAfter: 'À la fin',
+  grossPayments: 'Paiements, avant frais',
+  changeLines: 'Lignes',
+  changeText: 'Les sommes des lignes entre les deux donnent la différence des soldes.',
+  changeTooLong:
+    'Il y a {lines} lignes entre les deux, plus que ce qui peut être additionné ici à la fois ({most}). Choisissez moins de jours pour voir leurs sommes.',
   paymentId: 'UUID d’un paiement',
   inStatement: 'Montrer ces lignes dans le relevé',
   settlementFiles: 'Fichiers de règlement',

@@ -19,6 +19,11 @@ export const PT_FINANCE = {
   balanceWhen: 'Saldo',
   balanceBefore: 'No início',
   balanceAfter: 'No fim',
+  grossPayments: 'Pagamentos, antes das taxas',
+  changeLines: 'Linhas',
+  changeText: 'As somas das linhas entre os dois dão a diferença dos saldos.',
+  changeTooLong:
+    'Há {lines} linhas entre os dois, mais do que se pode somar aqui de uma vez ({most}). Escolha menos dias para ver as somas.',
   paymentId: 'UUID de um pagamento',
   inStatement: 'Mostrar estas linhas no extrato',
   settlementFiles: 'Ficheiros de liquidação',

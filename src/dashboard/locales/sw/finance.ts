@@ -19,6 +19,11 @@ export const SW_FINANCE = {
   balanceWhen: 'Salio',
   balanceBefore: 'Mwanzoni',
   balanceAfter: 'Mwishoni',
+  grossPayments: 'Malipo, kabla ya ada',
+  changeLines: 'Mistari',
+  changeText: 'Jumla za mistari iliyo kati yake ni sawa na tofauti ya salio.',
+  changeTooLong:
+    'Kuna mistari {lines} kati yake, mingi kuliko inayoweza kujumlishwa hapa kwa mara moja ({most}). Chagua siku chache ili kuona jumla zake.',
   paymentId: 'UUID ya malipo',
   inStatement: 'Onyesha mistari hii katika taarifa',
   settlementFiles: 'Faili za makabidhiano',
