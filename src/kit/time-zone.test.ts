@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createLocalTime, dayIn, endOfDay, isTimeZone, startOfDay } from './time-zone.ts'
+import { createLocalTime, dayIn, endOfDay, isTimeZone, minuteIn, momentOf, startOfDay } from './time-zone.ts'
 
 describe('a local time', () => {
   it('has the offset of the time zone at that time', () => {
@@ -57,5 +57,19 @@ describe('days of a zone', () => {
     const texts = ['soon', '2026-02-40', '0001-01-01', '9999-12-31', '+275760-09-13', '-000001-01-01']
     for (const text of texts)
       assert.deepEqual([startOfDay(text, 'Africa/Lagos'), endOfDay(text, 'Africa/Lagos')], [text, text])
+  })
+})
+
+describe('minutes of a time zone', () => {
+  it('are the moments at which its clocks show them', () => {
+    assert.equal(momentOf('2026-03-14T09:30', 'Africa/Nairobi'), '2026-03-14T06:30:00.000Z')
+    for (const zone of ['Africa/Lagos', 'Asia/Kathmandu', 'America/New_York', 'UTC'])
+      for (const minute of ['2026-03-07T23:59', '2026-03-08T03:01', '2026-11-01T12:00'])
+        assert.equal(minuteIn(momentOf(minute, zone), zone), minute, zone)
+  })
+
+  it('leave a text that is no minute to the API', () => {
+    for (const text of ['', 'never', '2026-03-14', '2026-03-14T25:00', '9999-12-31T00:00'])
+      assert.equal(momentOf(text, 'Africa/Lagos'), text)
   })
 })

@@ -101,3 +101,18 @@ export function dayIn(iso: string, zone: string): string {
 export function shiftDay(day: string, days: number): string {
   return new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10)
 }
+
+const MINUTE = /^[1-8]\d{3}-\d{2}-\d{2}T\d{2}:\d{2}$/
+
+/** What clocks in the zone show at a moment, such as 2026-03-14T09:30. */
+export function minuteIn(iso: string, zone: string): string {
+  return formatIn(zone).format(new Date(iso)).slice(0, 16).replace(' ', 'T')
+}
+
+/** The moment at which clocks in the zone show such a time. Another text stays as it is: the API refuses it. */
+export function momentOf(minute: string, zone: string): string {
+  const shown = MINUTE.test(minute) ? Date.parse(`${minute}Z`) : Number.NaN
+  if (Number.isNaN(shown)) return minute
+  const near = 2 * shown - localTime(shown, zone)
+  return new Date(shown + near - localTime(near, zone)).toISOString()
+}

@@ -57,6 +57,7 @@ describe('failed deliveries', () => {
     const event = await newEvent()
     const { text } = await untilShown(LIST, linkTo(event))
     assert.match(text, /HTTP 404<\/span> [\d,]+ ms/)
+    assert.match((await developer.get(`/app/developers/events/${event}`)).text, /badge bad">Failing/)
     assert.ok(text.includes(`<option value="${failing}">`))
     assert.equal(text.includes(`href="${ENDPOINTS}/${healthy}"`), false)
     for (const [query, isShown] of [
@@ -119,6 +120,7 @@ describe('the page of an endpoint', () => {
     assert.match(text, /In the last 24 hours<\/dt><dd>0 delivered, [1-4] failing, 0 not delivered/)
     assert.match(text, /HTTP 404/)
     assert.ok(text.includes(`href="${LIST}?endpoint=${failing}"`))
+    assert.match(text, /badge good">Enabled<\/span> <span class="badge bad">Failing/)
     const good = await untilShown(`${ENDPOINTS}/${healthy}`, /4 delivered, 0 failing, 0 not delivered/)
     assert.match(good.text, /HTTP 204/)
     assert.doesNotMatch(good.text, /Every attempt has failed since/)

@@ -63,6 +63,9 @@ describe('events in the dashboard', () => {
     const { body } = await merchant.api.get(`/api/v1/events/${id}`)
     assert.deepEqual(shown, body.data)
     assert.match(text, /Not delivered/)
+    assert.match(text, /<button class="plain small" disabled[^>]*>Send again to all endpoints/)
+    assert.match(text, /No enabled endpoint is subscribed to this event/)
+    assert.doesNotMatch(text, /\/resend"/)
   })
 
   it('sends an event again once per form, also for support, and shows the attempts', async () => {
@@ -120,11 +123,28 @@ describe('webhook endpoints in the dashboard', () => {
   })
 
   it('keeps the input when the API refuses the address', async () => {
-    const fields = { url: 'ftp://shop.example', description: 'Kept' }
+    const fields = { url: 'ftp://shop.example', description: 'Kept', 'event:*': 'on' }
     const refused = await owner.submit(`${PATH}/new`, `${PATH}/new`, fields)
     assert.equal(refused.http, 422)
     assert.match(refused.text, /role="alert"/)
     assert.match(refused.text, /value="Kept"/)
+    assert.match(refused.text, /id="url-error"/)
+  })
+
+  it('has all events ticked at first, and refuses an endpoint without events', async () => {
+    assert.match((await owner.get(`${PATH}/new`)).text, /name="event:\*" checked/)
+    const url = `${service.url}/hooks-of-nothing`
+    const refused = await owner.submit(`${PATH}/new`, `${PATH}/new`, { url })
+    assert.equal(refused.http, 422)
+    assert.match(refused.text, /id="events-error">Choose at least one event/)
+    const { uuid } = await newEndpoint()
+    const unchanged = await owner.submit(`${PATH}/${uuid}`, `${PATH}/${uuid}`, { url })
+    assert.equal(unchanged.http, 422)
+    const { body } = await merchant.api.get('/api/v1/webhooks/endpoints')
+    assert.equal(
+      body.data.some((one: { url: string }) => one.url === url),
+      false,
+    )
   })
 
   it('changes, disables, tests, replaces the secret of and deletes an endpoint', async () => {
@@ -148,15 +168,17 @@ describe('a replay in the dashboard', () => {
   it('sends the missed events of a period to one endpoint again, once per form, and refuses a wrong period', async () => {
     const { uuid } = await newEndpoint()
     const page = `/app/developers/endpoints/${uuid}/replay`
-    const wrong = await owner.submit(page, page, { from: '2020-01-01', to: 'never', onlyUndelivered: 'on' })
+    const wrong = await owner.submit(page, page, { from: '2026-01-02T10:00', to: '2026-01-02T09:00' })
     assert.equal(wrong.http, 422)
+    assert.match(wrong.text, /id="to-error">Must be later than “From”/)
+    assert.equal((await owner.submit(page, page, { from: '2026-01-02T10:00', to: 'never' })).http, 422)
     const { text } = await owner.get(page)
     const [, from = '', to = ''] =
       /name="from"[^>]*value="([^"]*)"[\s\S]*name="to"[^>]*value="([^"]*)"/.exec(text) ?? []
     const fields = { ...hiddenFields(text, page), from, to, onlyUndelivered: 'on' }
     const [sent, again] = [await owner.post(page, fields), await owner.post(page, fields)]
     const address = sent.headers.get('location') ?? ''
-    assert.match(address, new RegExp(`^${page}\\?replay=[\\w-]+$`))
+    assert.match(address, new RegExp(`^${page}\\?replay=[\\w-]+&from=[^&]+&to=[^&]+$`))
     assert.equal(again.headers.get('location'), address)
     const done = await eventually(
       () => owner.get(address),
@@ -164,6 +186,9 @@ describe('a replay in the dashboard', () => {
       20_000,
     )
     assert.match(done.text, /<dt>Deliveries<\/dt><dd>[1-9]/)
+    assert.match(done.text, new RegExp(`<dt>From</dt><dd><time datetime="${from}`))
+    assert.ok(done.text.includes(`href="/app/developers/endpoints/${uuid}"`))
+    assert.match(done.text, /\d+ delivered, \d+ failing/)
     const viewer = await signInAs(service, merchant.uuid, 'viewer')
     assert.equal((await viewer.get(page)).http, 403)
   })
@@ -289,8 +314,10 @@ describe('the request log in the dashboard', () => {
     for (const query of ['?outcome=failed', `?requestId=${requestId}`, '?reference=order-77'])
       assert.ok((await owner.get(`${PATH}${query}`)).text.includes(`href="${page}"`), query)
     assert.equal((await owner.get(`${PATH}?route=/api/v1/refunds`)).text.includes(page), false)
-    const found = await owner.get(`/app/search?q=${requestId}`)
-    assert.equal(found.headers.get('location'), page)
+    for (const q of [requestId, `%20${requestId.toUpperCase()}%20`])
+      assert.equal((await owner.get(`/app/search?q=${q}`)).headers.get('location'), page)
+    const listed = await owner.get(`${PATH}?requestId=%20${requestId.toUpperCase()}`)
+    assert.ok(listed.text.includes(`href="${page}"`))
   })
 
   it('keeps the filters, and says beside the field why the API refuses one', async () => {
@@ -317,5 +344,31 @@ describe('the request log in the dashboard', () => {
     assert.equal(text.includes('initiate-payment'), false)
     const viewer = await signInAs(service, merchant.uuid, 'viewer')
     assert.equal((await viewer.get(PATH)).http, 403)
+  })
+})
+
+describe('the search of the dashboard', () => {
+  const search = async (q: string) => {
+    const { http, text, headers } = await owner.get(`/app/search?q=${q}`)
+    return { http, text, location: headers.get('location') }
+  }
+
+  it('leads to the record of an id, of every kind, also in upper case', async () => {
+    const [event = ''] = await eventIds()
+    const { uuid } = await newEndpoint()
+    const customers = await merchant.api.get('/api/v1/customers')
+    const [customer] = customers.body.data
+    for (const [id, address] of [
+      [payment.uuid, `/app/payments/${payment.uuid}`],
+      [event, `${EVENTS}/${event}`],
+      [uuid, `/app/developers/endpoints/${uuid}`],
+      [customer.uuid, `/app/customers/${customer.uuid}`],
+    ])
+      for (const q of [id, id.toUpperCase()]) assert.equal((await search(q)).location, address)
+  })
+
+  it('shows the screen of the search for an id that nothing has', async () => {
+    const { http, text } = await search(randomUUID())
+    assert.deepEqual([http, text.includes('class="card empty"')], [200, true])
   })
 })

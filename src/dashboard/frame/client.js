@@ -23,6 +23,13 @@ addEventListener('pageshow', () => {
   for (const button of all('form button')) button.disabled = false
 })
 
+// A notice of what was done is shown once: loading the page again does not repeat it.
+const address = new URL(location.href)
+if (address.searchParams.has('done')) {
+  address.searchParams.delete('done')
+  history.replaceState(history.state, '', address)
+}
+
 for (const button of all('[data-copy]')) {
   if (!navigator.clipboard) break
   button.hidden = false

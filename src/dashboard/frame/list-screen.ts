@@ -1,6 +1,7 @@
 // A list of the API as a screen: filters in the address, a table, pages by cursor, and the export of what is shown.
 
 import { ApiError } from '../../core/errors.ts'
+import { isUuid } from '../../core/ids.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import type { OperationId, RouteResponse } from '../../kit/http/route.ts'
 import { endOfDay, startOfDay } from '../../kit/time-zone.ts'
@@ -32,6 +33,7 @@ interface Filter {
   /** Values that depend on the merchant. */
   choices?(request: AreaRequest): Promise<Choice[]>
   type?: 'search' | 'date'
+  isId?: boolean
   /** The value while the address has none. */
   initial?: string
   /** Without the choice of every value. */
@@ -96,12 +98,21 @@ function queryOf(
       const { name, type } = filter
       const value = chosenOf(filter, query)
       if (value === ALL && filter.initial !== undefined && !filter.isRequired) return [name, undefined]
+      if (filter.isId) return [name, value && asId(value)]
       return [name, type === 'date' && value ? wholeDay(name, value, texts.zone) : value]
     }),
   )
 }
 
-const chosenOf = ({ name, initial }: Filter, query: AreaRequest['query']) => query[name] ?? initial
+function chosenOf({ name, initial }: Filter, query: AreaRequest['query']): string | undefined {
+  return query[name]?.trim() ?? initial
+}
+
+/** Programs write UUIDs in upper case too. Ids of another form stay as they are. */
+function asId(value: string): string {
+  const lower = value.toLowerCase()
+  return isUuid(lower) ? lower : value
+}
 
 /** The first or last moment of a day. The API takes times. */
 function wholeDay(name: string, day: string, zone: string): string {

@@ -55,8 +55,9 @@ export const EN_DEVELOPERS = {
   failedDeliveriesTitle: 'Failed deliveries',
   failedDeliveriesText: 'Events that your endpoints have not accepted, with the last response.',
   noFailedDeliveriesTitle: 'No failed deliveries',
-  noFailedDeliveriesText:
-    'Your endpoints have accepted every event at the first attempt, or the first attempt is still to come.',
+  noFailedDeliveriesText: 'Your endpoints have accepted every event, or the first attempt is still to come.',
+  endpointNoEvents: 'Choose at least one event, or all events.',
+  resendNoSubscriber: 'No enabled endpoint is subscribed to this event.',
   lastAttempt: 'Last attempt',
   endpointDisabled: 'Disabled since',
   healthDay: 'In the last 24 hours',

@@ -1,6 +1,8 @@
-// One search box: payments by reference, e-mail, receipt, reference at the provider or amount, and customers.
+// One search box: records by their id, payments by reference, e-mail, receipt, reference at the provider or amount, and customers.
 
 import type { Static } from 'typebox'
+import { API_ERRORS, ApiError } from '../../core/errors.ts'
+import { isUuid } from '../../core/ids.ts'
 import type { PageMeta } from '../../core/page.ts'
 import type { CustomerRecord } from '../../customers/schema.ts'
 import { type Html, html } from '../../kit/http/html.ts'
@@ -8,11 +10,11 @@ import type { OperationCall, OperationId } from '../../kit/http/route.ts'
 import { empty, searchNotice, table, written } from '../frame/components.ts'
 import type { Screen, ScreenRequest } from '../frame/screen.ts'
 import { findRequest } from './developers/requests.ts'
+import { ENDPOINTS_PATH, EVENTS_PATH } from './developers/tabs.ts'
 import { PAYMENTS_PATH, type Payment, paymentColumns } from './payments.ts'
 
 type Customer = Static<typeof CustomerRecord>
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const AMOUNT = /^\d{1,12}(?:\.\d{1,2})?$/
 const MOST = '20'
 
@@ -24,7 +26,8 @@ export const searchScreen: Screen = {
     const { texts, query } = request
     const { t } = texts
     const q = (query.q ?? '').trim().slice(0, 100)
-    if (UUID.test(q)) return { redirectTo: (await findRequest(request, q)) ?? `${PAYMENTS_PATH}/${q}` }
+    const address = await findById(request, q)
+    if (address) return { redirectTo: address }
     const { payments, customers, isPartial } = q === '' ? NOTHING : await find(request, q)
     const title = t('searchTitle', { text: q })
     const isNothing = payments.length === 0 && customers.length === 0
@@ -33,6 +36,48 @@ ${payments.length > 0 && html`<h2>${t('paymentsTitle')}</h2>${table(t('paymentsT
 ${customers.length > 0 && html`<h2>${t('customersTitle')}</h2><section class="card"><ul class="todo">${customers.map(({ uuid, firstname, lastname, email }) => html`<li><a href="/app/customers/${uuid}">${written(`${firstname} ${lastname}`)}</a> <span class="sub">${written(email)}</span></li>`)}</ul></section>`}`
     return { title, body }
   },
+}
+
+/** The address of the record with this id, of any kind that the person may see. */
+async function findById(request: ScreenRequest, q: string): Promise<string | undefined> {
+  const uuid = q.toLowerCase()
+  if (!isUuid(uuid)) return undefined
+  const found = await Promise.all([
+    ...KINDS.map((kind) => findRecord(request, kind, uuid)),
+    // Callers choose the ids of requests, also in upper case.
+    findRequest(request, q),
+    findRequest(request, uuid),
+  ])
+  return found.find((address) => address !== undefined)
+}
+
+interface Kind {
+  operation: OperationId
+  addressOf(record: Record<string, unknown>): string
+}
+
+const KINDS: readonly Kind[] = [
+  { operation: 'payments.get', addressOf: ({ uuid }) => `${PAYMENTS_PATH}/${uuid}` },
+  { operation: 'charges.get', addressOf: ({ uuid }) => `${PAYMENTS_PATH}/${uuid}` },
+  { operation: 'refunds.get', addressOf: ({ paymentUuid }) => `${PAYMENTS_PATH}/${paymentUuid}` },
+  { operation: 'customers.get', addressOf: ({ uuid }) => `/app/customers/${uuid}` },
+  { operation: 'events.get', addressOf: ({ id }) => `${EVENTS_PATH}/${id}` },
+  { operation: 'webhookEndpoints.get', addressOf: ({ uuid }) => `${ENDPOINTS_PATH}/${uuid}` },
+]
+
+async function findRecord(
+  { call, allows }: ScreenRequest,
+  { operation, addressOf }: Kind,
+  uuid: string,
+): Promise<string | undefined> {
+  if (!allows(operation)) return undefined
+  try {
+    // A boundary: the operation returns a record.
+    return addressOf((await call(operation, { params: { uuid } })).data as Record<string, unknown>)
+  } catch (error) {
+    if (error instanceof ApiError && API_ERRORS[error.code].http === 404) return undefined
+    throw error
+  }
 }
 
 interface Found {

@@ -173,8 +173,9 @@ export const AR_DEVELOPERS = {
   failedDeliveriesTitle: 'عمليات التسليم الفاشلة',
   failedDeliveriesText: 'الأحداث التي لم تقبلها نقاط الاستقبال لديك، مع آخر استجابة.',
   noFailedDeliveriesTitle: 'لا توجد عمليات تسليم فاشلة',
-  noFailedDeliveriesText:
-    'قبلت نقاط الاستقبال لديك كل حدث من المحاولة الأولى، أو أن المحاولة الأولى لم تأتِ بعد.',
+  noFailedDeliveriesText: 'قبلت نقاط الاستقبال لديك كل حدث، أو أن المحاولة الأولى لم تأتِ بعد.',
+  endpointNoEvents: 'اختر حدثًا واحدًا على الأقل، أو كل الأحداث.',
+  resendNoSubscriber: 'لا توجد نقطة استقبال مفعّلة مشتركة في هذا الحدث.',
   lastAttempt: 'آخر محاولة',
   endpointDisabled: 'معطّلة منذ',
   healthDay: 'خلال آخر 24 ساعة',

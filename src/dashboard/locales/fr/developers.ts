@@ -182,7 +182,9 @@ export const FR_DEVELOPERS = {
     'Les événements que vos points de réception n’ont pas acceptés, avec la dernière réponse.',
   noFailedDeliveriesTitle: 'Aucun envoi échoué',
   noFailedDeliveriesText:
-    'Vos points de réception ont accepté chaque événement à la première tentative, ou celle-ci est encore à venir.',
+    'Vos points de réception ont accepté chaque événement, ou la première tentative est encore à venir.',
+  endpointNoEvents: 'Choisissez au moins un événement, ou tous.',
+  resendNoSubscriber: 'Aucun point de réception actif n’est abonné à cet événement.',
   lastAttempt: 'Dernière tentative',
   endpointDisabled: 'Désactivé depuis',
   healthDay: 'Dans les dernières 24 heures',

@@ -178,7 +178,9 @@ export const PT_DEVELOPERS = {
   failedDeliveriesText: 'Os eventos que os seus pontos de receção não aceitaram, com a última resposta.',
   noFailedDeliveriesTitle: 'Nenhuma entrega falhada',
   noFailedDeliveriesText:
-    'Os seus pontos de receção aceitaram cada evento na primeira tentativa, ou esta ainda está por vir.',
+    'Os seus pontos de receção aceitaram cada evento, ou a primeira tentativa ainda está por vir.',
+  endpointNoEvents: 'Escolha pelo menos um evento, ou todos.',
+  resendNoSubscriber: 'Nenhum ponto de receção ativo subscreve este evento.',
   lastAttempt: 'Última tentativa',
   endpointDisabled: 'Desativado desde',
   healthDay: 'Nas últimas 24 horas',

@@ -175,7 +175,9 @@ export const SW_DEVELOPERS = {
   failedDeliveriesText: 'Matukio ambayo anwani zako za kupokea hazijayakubali, pamoja na jibu la mwisho.',
   noFailedDeliveriesTitle: 'Hakuna utumaji ulioshindikana',
   noFailedDeliveriesText:
-    'Anwani zako za kupokea zimekubali kila tukio kwenye jaribio la kwanza, au jaribio la kwanza bado halijafanyika.',
+    'Anwani zako za kupokea zimekubali kila tukio, au jaribio la kwanza bado halijafanyika.',
+  endpointNoEvents: 'Chagua angalau tukio moja, au yote.',
+  resendNoSubscriber: 'Hakuna anwani ya kupokea iliyowashwa inayofuatilia tukio hili.',
   lastAttempt: 'Jaribio la mwisho',
   endpointDisabled: 'Imezimwa tangu',
   healthDay: 'Katika saa 24 zilizopita',

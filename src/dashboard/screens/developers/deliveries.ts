@@ -14,13 +14,16 @@ type Attempt = Delivery['attempts'][number]
 export function deliveryCard({ texts }: ScreenRequest, delivery: Delivery, action: Html | null): Html {
   const { t } = texts
   const { endpoint, url, status, message, nextAttemptAt, deliveredAt, attempts } = delivery
-  return html`<section class="card"><div class="head"><h3><a href="${ENDPOINTS_PATH}/${endpoint}">${written(url)}</a></h3>${badge(texts, status)}<div class="actions">${action}</div></div>
+  return html`<section class="card"><div class="head"><h3><a href="${ENDPOINTS_PATH}/${endpoint}">${written(url)}</a></h3>${badge(texts, isFailing(delivery) ? 'failing' : status)}<div class="actions">${action}</div></div>
 ${facts([
   [t('reason'), message],
   [t('deliveredAt'), deliveredAt && texts.time(deliveredAt)],
   [t('nextAttempt'), nextAttemptAt && texts.time(nextAttemptAt)],
 ])}${attempts.length === 0 ? html`<p class="dim">${t('noAttempts')}</p>` : attemptTable(attempts, texts)}</section>`
 }
+
+/** As the list of failed deliveries has it: it waits for the next attempt after a failed one. */
+const isFailing = ({ status, attempts }: Delivery) => status === 'pending' && attempts.length > 0
 
 function attemptTable(attempts: readonly Attempt[], texts: Texts): Html {
   const { t } = texts

@@ -1,8 +1,10 @@
 // The fields of a webhook endpoint, when it is added and when it is changed.
 
+import { type ApiError, errorFromIssues } from '../../../core/errors.ts'
 import { EVENT_PATTERNS, EVENT_TYPE_NAMES } from '../../../core/event-types.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
 import { field, tick } from '../../frame/components.ts'
+import { fieldErrors } from '../../frame/form-input.ts'
 import type { ScreenRequest } from '../../frame/screen.ts'
 import type { Texts } from '../../frame/texts.ts'
 
@@ -14,7 +16,20 @@ interface EndpointInput {
 
 const NAMES: readonly string[] = [...EVENT_PATTERNS, ...EVENT_TYPE_NAMES]
 
-export function endpointFields({ t }: Texts, { url, description, events }: EndpointInput): Html {
+export const endpointLabels = ({ t }: Texts) => ({
+  url: t('endpointUrl'),
+  description: t('endpointDescription'),
+  events: t('endpointEvents'),
+})
+
+export function endpointFields(
+  texts: Texts,
+  { url, description, events }: EndpointInput,
+  problem?: ApiError,
+): Html {
+  const { t } = texts
+  const labels = endpointLabels(texts)
+  const errors = fieldErrors(problem, labels)
   const ticks = (names: readonly string[]) =>
     names.map((name) =>
       tick(
@@ -24,9 +39,10 @@ export function endpointFields({ t }: Texts, { url, description, events }: Endpo
       ),
     )
   const isOpen = EVENT_TYPE_NAMES.some((name) => events.includes(name))
-  return html`${field('url', t('endpointUrl'), { value: url, type: 'url', hint: t('endpointUrlHint'), isRequired: true })}
-${field('description', t('endpointDescription'), { value: description ?? '' })}
-<fieldset><legend>${t('endpointEvents')}</legend><div class="ticks">${ticks(EVENT_PATTERNS)}</div>
+  const address = { value: url, type: 'url', hint: t('endpointUrlHint'), isRequired: true, error: errors.url }
+  return html`${field('url', labels.url, address)}
+${field('description', labels.description, { value: description ?? '', error: errors.description })}
+<fieldset${errors.events && html` aria-describedby="events-error"`}><legend>${labels.events}</legend>${errors.events && html`<p class="error" id="events-error">${errors.events}</p>`}<div class="ticks">${ticks(EVENT_PATTERNS)}</div>
 <details${isOpen && html` open`}><summary>${t('endpointTypes')}</summary><div class="ticks">${ticks(EVENT_TYPE_NAMES)}</div></details></fieldset>`
 }
 
@@ -36,4 +52,10 @@ export function endpointInput(form: ScreenRequest['form']) {
     description: form.description ?? '',
     events: NAMES.filter((name) => form[`event:${name}`] !== undefined),
   }
+}
+
+/** The API subscribes an endpoint without events to all of them, which a person must choose. */
+export function requireEvents({ t }: Texts, { events }: Pick<EndpointInput, 'events'>): void {
+  if (events.length === 0)
+    throw errorFromIssues([{ field: 'events', code: 'required', message: t('endpointNoEvents') }])
 }

@@ -6,7 +6,7 @@ import type { RouteResponse } from '../../../kit/http/route.ts'
 import { problemNotice, written } from '../../frame/components.ts'
 import type { Screen, ScreenRequest } from '../../frame/screen.ts'
 import { askScreens } from './ask.ts'
-import { endpointFields, endpointInput } from './endpoint-form.ts'
+import { endpointFields, endpointInput, endpointLabels, requireEvents } from './endpoint-form.ts'
 import { endpointFacts, loadEndpoint } from './endpoints.ts'
 import { overlapField, overlapInput } from './overlap.ts'
 import { isReplayed, showOnce } from './show-once.ts'
@@ -84,16 +84,17 @@ function showNew(request: ScreenRequest, problem?: ApiError) {
   const { texts, form, postForm } = request
   const { t } = texts
   const input = problem ? endpointInput(form) : { url: '', description: '', events: ['*'] }
-  const fields = html`${endpointFields(texts, input)}<button>${t('endpointAdd')}</button>`
-  const body = html`<div class="head"><h1>${t('endpointNew')}</h1></div>${developerTabs(request, ENDPOINTS_PATH)}${problemNotice(problem)}
+  const fields = html`${endpointFields(texts, input, problem)}<button>${t('endpointAdd')}</button>`
+  const body = html`<div class="head"><h1>${t('endpointNew')}</h1></div>${developerTabs(request, ENDPOINTS_PATH)}${problemNotice(problem, endpointLabels(texts))}
 <section class="card">${postForm(`${ENDPOINTS_PATH}/new`, fields)}</section>`
   return { title: t('endpointNew'), body, http: problem ? 422 : 200 }
 }
 
 async function add(request: ScreenRequest) {
-  const { call, form, submission } = request
+  const { call, form, texts, submission } = request
   try {
     const body = endpointInput(form)
+    requireEvents(texts, body)
     return showSecret(request, await call('webhookEndpoints.create', { body, idempotencyKey: submission }))
   } catch (error) {
     if (error instanceof ApiError) return showNew(request, error)

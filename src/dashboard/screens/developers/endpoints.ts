@@ -8,8 +8,9 @@ import type { EndpointRecord } from '../../../webhook-endpoints/schema.ts'
 import { badge, facts, notice, problemNotice, written } from '../../frame/components.ts'
 import { listScreens } from '../../frame/list-screen.ts'
 import type { Screen, ScreenRequest } from '../../frame/screen.ts'
+import type { Texts } from '../../frame/texts.ts'
 import type { TextId } from '../../locales/en.ts'
-import { endpointFields, endpointInput } from './endpoint-form.ts'
+import { endpointFields, endpointInput, endpointLabels, requireEvents } from './endpoint-form.ts'
 import { healthCard } from './endpoint-health.ts'
 import { developerTabs, ENDPOINTS_PATH, EVENTS_PATH } from './tabs.ts'
 
@@ -40,8 +41,7 @@ export const endpointScreens: Screen[] = [
       { label: texts.t('endpointEvents'), cell: ({ events }) => eventNames(events) },
       {
         label: texts.t('status'),
-        cell: ({ status, failingSince }) =>
-          html`<span>${badge(texts, status)}${failingSince && html` ${badge(texts, 'failing')}`}</span>`,
+        cell: (endpoint) => statusBadges(texts, endpoint),
       },
       { label: texts.t('created'), cell: ({ createdAt }) => texts.time(createdAt) },
     ],
@@ -58,7 +58,7 @@ export const endpointScreens: Screen[] = [
     method: 'POST',
     path: ONE,
     needs: ['webhookEndpoints.update'],
-    handle: (request) => change(request, endpointInput(request.form)),
+    handle: save,
   },
   ...[true, false].map(
     (enabled): Screen => ({
@@ -70,6 +70,9 @@ export const endpointScreens: Screen[] = [
   ),
   { method: 'POST', path: `${ONE}/test`, needs: ['webhookEndpoints.test'], handle: test },
 ]
+
+const statusBadges = (texts: Texts, { status, failingSince }: Endpoint) =>
+  html`<span>${badge(texts, status)}${failingSince && html` ${badge(texts, 'failing')}`}</span>`
 
 const eventNames = (events: readonly string[]) => html`<code>${events.join(', ')}</code>`
 
@@ -95,9 +98,9 @@ async function show(request: ScreenRequest, endpoint: Endpoint, problem?: ApiErr
   const { t } = texts
   const path = `${ENDPOINTS_PATH}/${endpoint.uuid}`
   const input = problem && 'url' in form ? endpointInput(form) : endpoint
-  const edit = html`<section class="card"><h2>${t('endpointEdit')}</h2>${postForm(path, html`${endpointFields(texts, input)}<button>${t('endpointSave')}</button>`)}</section>`
-  const body = html`<div class="head"><h1>${written(endpoint.url)}</h1>${badge(texts, endpoint.status)}</div>
-${developerTabs(request, ENDPOINTS_PATH)}${query.done && notice('good', html`<p>${t('done_saved')}</p>`)}${problemNotice(problem)}
+  const edit = html`<section class="card"><h2>${t('endpointEdit')}</h2>${postForm(path, html`${endpointFields(texts, input, problem)}<button>${t('endpointSave')}</button>`)}</section>`
+  const body = html`<div class="head"><h1>${written(endpoint.url)}</h1>${statusBadges(texts, endpoint)}</div>
+${developerTabs(request, ENDPOINTS_PATH)}${query.done && notice('good', html`<p>${t('done_saved')}</p>`)}${problemNotice(problem, endpointLabels(texts))}
 <div class="split"><div><section class="card">${endpointFacts(endpoint, request)}</section>${allows('webhookEndpoints.update') && edit}</div>
 <div>${await healthCard(request, endpoint)}${actions(request, endpoint)}</div></div>`
   return { title: endpoint.url, body, http: problem ? 422 : 200 }
@@ -123,11 +126,20 @@ ${isEnabled ? button('webhookEndpoints.update', 'disable', 'endpointDisable', 'e
 ${link('webhookEndpoints.delete', 'delete', 'endpointDelete')}</section>`
 }
 
-async function change(request: ScreenRequest, body: Record<string, unknown>) {
+function save(request: ScreenRequest) {
+  return change(request, endpointInput(request.form), (body) => requireEvents(request.texts, body))
+}
+
+async function change<Body extends Record<string, unknown>>(
+  request: ScreenRequest,
+  body: Body,
+  check?: (body: Body) => void,
+) {
   const { call, params, submission } = request
   const { uuid = '' } = params
   const endpoint = await loadEndpoint(request)
   try {
+    check?.(body)
     await call('webhookEndpoints.update', { params: { uuid }, body, idempotencyKey: submission })
     return { redirectTo: `${ENDPOINTS_PATH}/${uuid}?done=saved` }
   } catch (error) {

@@ -23,7 +23,7 @@ export const eventScreens: Screen[] = [
     exports: 'events.export',
     filters: [
       { name: 'type', label: 'eventType', values: EVENT_TYPE_NAMES },
-      { name: 'resource', label: 'eventResource', type: 'search' },
+      { name: 'resource', label: 'eventResource', type: 'search', isId: true },
     ],
     intro: async (request) => developerTabs(request, EVENTS_PATH),
     columns: ({ t, time }) => [
@@ -79,7 +79,7 @@ async function show(request: ScreenRequest, problem?: ApiError) {
   const event = found.data as Event
   const deliveries = listed.data as Delivery[]
   const enabled = (endpoints.data as Endpoint[]).filter(({ status }) => status === 'enabled')
-  const body = html`<div class="head"><h1>${event.type}</h1><div class="actions">${enabled.length > 0 && resendForm(request, event.id, 'resendAll')}</div></div>
+  const body = html`<div class="head"><h1>${event.type}</h1><div class="actions">${resendAll(request, event, enabled)}</div></div>
 ${developerTabs(request, EVENTS_PATH)}${query.done === 'resend' && notice('good', html`<p>${t('done_resend')}</p>`)}${query.done === 'test' && notice('good', html`<p>${t('done_test')}</p>`)}
 ${problemNotice(problem)}
 <section class="card"><p>${meaningOf(event.type)}</p>${facts([
@@ -99,6 +99,20 @@ ${deliveries.map((delivery) => {
 })}
 <h2>${t('eventBody')}</h2>${codeBlock(t('eventBody'), JSON.stringify(event, null, 2))}`
   return { title: event.type, body, http: problem ? 422 : 200 }
+}
+
+/** As the database has it: a test event goes to the endpoint that was tested. */
+function isSubscribed({ uuid, events }: Endpoint, { type, resource }: Event): boolean {
+  if (type === 'webhook.test') return uuid === resource.uuid
+  return ['*', type, type.replace(/\..*$/, '.*')].some((one) => events.some((name) => name === one))
+}
+
+function resendAll(request: ScreenRequest, event: Event, enabled: readonly Endpoint[]): Html | null {
+  if (enabled.some((endpoint) => isSubscribed(endpoint, event)))
+    return resendForm(request, event.id, 'resendAll')
+  const { allows, texts } = request
+  if (!allows('events.replay')) return null
+  return html`<button class="plain small" disabled aria-describedby="no-subscriber">${texts.t('resendAll')}</button><span class="sub" id="no-subscriber">${texts.t('resendNoSubscriber')}</span>`
 }
 
 /** Sends the event again: to one endpoint, or to all that are subscribed. */

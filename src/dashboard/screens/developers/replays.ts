@@ -5,17 +5,24 @@ import type { ApiError } from '../../../core/errors.ts'
 import type { ReplayRecord } from '../../../deliveries/schema.ts'
 import { addMs } from '../../../kit/clock.ts'
 import { html } from '../../../kit/http/html.ts'
-import { dayIn, startOfDay, startOfNextDay } from '../../../kit/time-zone.ts'
-import { facts, field, problemNotice, tick, written } from '../../frame/components.ts'
+import { minuteIn, momentOf } from '../../../kit/time-zone.ts'
+import { addressWith, facts, field, problemNotice, tick, written } from '../../frame/components.ts'
 import { fieldErrors, orShowProblem } from '../../frame/form-input.ts'
 import type { Screen, ScreenRequest } from '../../frame/screen.ts'
+import { healthCard } from './endpoint-health.ts'
 import { type Endpoint, loadEndpoint } from './endpoints.ts'
 import { developerTabs, ENDPOINTS_PATH } from './tabs.ts'
 
 type Replay = Static<typeof ReplayRecord>
 
+interface Period {
+  from: string
+  to: string
+}
+
 const ASK = '/developers/endpoints/{uuid}/replay'
 const WEEK_MS = 7 * 24 * 3_600_000
+const MINUTE_MS = 60_000
 
 export const replayScreens: Screen[] = [
   {
@@ -31,20 +38,27 @@ export const replayScreens: Screen[] = [
 ]
 
 const addressOf = ({ uuid }: Endpoint) => `${ENDPOINTS_PATH}/${uuid}/replay`
-const progressAddress = (endpoint: Endpoint, { uuid }: Replay) => `${addressOf(endpoint)}?replay=${uuid}`
+
+/** With the period, which the API does not return. */
+const progressAddress = (endpoint: Endpoint, { uuid }: Replay, { from, to }: Partial<Period>) =>
+  addressWith(addressOf(endpoint), {}, { replay: uuid, from, to })
 
 function ask(request: ScreenRequest, endpoint: Endpoint, problem?: ApiError) {
   const { texts, form, now, postForm } = request
   const { t, zone } = texts
-  const errors = fieldErrors(problem)
+  const labels = { from: t('from'), to: t('to') }
+  const errors = fieldErrors(problem, labels)
   const first = endpoint.failingSince ?? addMs(now, -WEEK_MS).toISOString()
-  const from = { value: form.from ?? dayIn(first, zone), type: 'date', isRequired: true, error: errors.from }
-  const to = { value: form.to ?? dayIn(now.toISOString(), zone), type: 'date', isRequired: true }
+  // The minute that has begun is a part of the period.
+  const last = addMs(now, MINUTE_MS).toISOString()
+  const common = { type: 'datetime-local', isRequired: true }
+  const from = { ...common, value: form.from ?? minuteIn(first, zone), error: errors.from }
+  const to = { ...common, value: form.to ?? minuteIn(last, zone), error: errors.to }
   const isMissedOnly = problem === undefined || form.onlyUndelivered === 'on'
-  const body = html`<div class="head"><h1>${t('replayTitle')}</h1></div>${developerTabs(request, ENDPOINTS_PATH)}${problemNotice(problem)}
+  const body = html`<div class="head"><h1>${t('replayTitle')}</h1></div>${developerTabs(request, ENDPOINTS_PATH)}${problemNotice(problem, labels)}
 <section class="card"><p>${written(endpoint.url)}</p><p class="dim">${t('replayText')}</p>${postForm(
     addressOf(endpoint),
-    html`${field('from', t('from'), from)}${field('to', t('to'), { ...to, error: errors.to })}${tick('onlyUndelivered', t('replayMissed'), isMissedOnly)}<button>${t('replaySend')}</button>`,
+    html`${field('from', labels.from, from)}${field('to', labels.to, to)}${tick('onlyUndelivered', t('replayMissed'), isMissedOnly)}<button>${t('replaySend')}</button>`,
   )}</section>`
   return { title: t('replayTitle'), body, http: problem ? 422 : 200 }
 }
@@ -54,15 +68,15 @@ async function replay(request: ScreenRequest) {
   const endpoint = await loadEndpoint(request)
   const body = {
     endpoint: endpoint.uuid,
-    from: startOfDay(form.from ?? '', texts.zone),
-    to: startOfNextDay(form.to ?? '', texts.zone),
+    from: momentOf(form.from ?? '', texts.zone),
+    to: momentOf(form.to ?? '', texts.zone),
     onlyUndelivered: form.onlyUndelivered === 'on',
   }
   return orShowProblem(
     async () => {
       // A boundary: the operation returns a record of this schema.
       const made = (await call('events.replayPeriod', { body, idempotencyKey: submission })).data as Replay
-      return { redirectTo: progressAddress(endpoint, made) }
+      return { redirectTo: progressAddress(endpoint, made, body) }
     },
     (problem) => ask(request, endpoint, problem),
   )
@@ -72,13 +86,19 @@ async function progress(request: ScreenRequest, endpoint: Endpoint) {
   const { call, query, texts } = request
   const { t } = texts
   const params = { uuid: query.replay ?? '' }
+  const moment = (iso = '') => !Number.isNaN(Date.parse(iso)) && texts.time(iso)
   // A boundary: the operation returns a record of this schema.
   const found = (await call('events.getReplay', { params })).data as Replay
   const body = html`<div class="head"><h1>${t('replayTitle')}</h1></div>${developerTabs(request, ENDPOINTS_PATH)}
-<section class="card"><p>${t(found.status === 'done' ? 'replayDone' : 'replayQueued')}</p>${facts([
-    [t('replayEvents'), texts.number(found.events)],
-    [t('deliveries'), texts.number(found.deliveries)],
-    [t('created'), texts.time(found.createdAt)],
-  ])}${found.status !== 'done' && html`<p><a class="button plain" href="${progressAddress(endpoint, found)}">${t('replayLook')}</a></p>`}</section>`
+<section class="card"><h2><a href="${ENDPOINTS_PATH}/${endpoint.uuid}">${written(endpoint.url)}</a></h2><p>${t(found.status === 'done' ? 'replayDone' : 'replayQueued')}</p>${facts(
+    [
+      [t('from'), moment(query.from)],
+      [t('to'), moment(query.to)],
+      [t('replayEvents'), texts.number(found.events)],
+      [t('deliveries'), texts.number(found.deliveries)],
+      [t('created'), texts.time(found.createdAt)],
+    ],
+  )}${found.status !== 'done' && html`<p><a class="button plain" href="${progressAddress(endpoint, found, query)}">${t('replayLook')}</a></p>`}</section>
+${await healthCard(request, endpoint)}`
   return { title: t('replayTitle'), body }
 }

@@ -16,7 +16,7 @@ export const requestScreens: Screen[] = [
     list: 'requests.list',
     filters: [
       { name: 'outcome', label: 'requestOutcome', values: ['failed'], prefix: 'outcome' },
-      { name: 'requestId', label: 'requestId', type: 'search' },
+      { name: 'requestId', label: 'requestId', type: 'search', isId: true },
       { name: 'reference', label: 'requestReference', type: 'search' },
       { name: 'route', label: 'requestRoute', type: 'search' },
       { name: 'keyId', label: 'requestKey', type: 'search' },
