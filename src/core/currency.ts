@@ -55,6 +55,11 @@ export const CURRENCIES = {
   ZMW: currency(2, 'ZM'),
 } as const satisfies Record<string, CurrencyFacts>
 
+/** The countries of every currency. */
+export const SERVED_COUNTRIES: readonly string[] = [
+  ...new Set(Object.values(CURRENCIES).flatMap(({ countries }) => [...countries])),
+]
+
 export type Currency = keyof typeof CURRENCIES
 
 // The cast is safe: a constant object has exactly the keys of its type, but Object.keys returns string[].

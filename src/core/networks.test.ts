@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { timeZoneOf } from './countries.ts'
-import { CURRENCIES } from './currency.ts'
+import { SERVED_COUNTRIES } from './currency.ts'
 import { findNetwork, guessNetwork, networksOf } from './networks.ts'
 
-const COUNTRIES = [...new Set(Object.values(CURRENCIES).flatMap(({ countries }) => [...countries]))]
+const COUNTRIES = SERVED_COUNTRIES
 const NETWORKS = COUNTRIES.flatMap((country) => networksOf(country))
 
 describe('the mobile-money networks', () => {

@@ -2,10 +2,12 @@
 // frequent is found by the n-gram index, and a frequent one is compared with the newest customers. One statement for every
 // text would make the planner guess, and read all of a million customers.
 
+import { SERVED_COUNTRIES } from '../core/currency.ts'
 import { searchQueryOf } from '../core/search-text.ts'
 import { type Db, sql } from '../kit/db/db.ts'
 import { listRows, listStatements, periodValues } from '../kit/db/list-statements.ts'
 import { type CountedRows, keysetPosition, type ListWindow, substringPattern } from '../kit/db/pagination.ts'
+import { possibleNumbers } from '../kit/phone.ts'
 import { CUSTOMER, type CustomerRow } from './customer.ts'
 import { findCustomerByEmail } from './queries.ts'
 
@@ -117,19 +119,14 @@ page as (
 
 const LOOKED = { desc: looking('desc'), asc: looking('asc') }
 
-// Payers read their number as they like; customers have it in E.164.
-const PHONE = /^\+?\d{7,15}$/
-
-function phoneOf(text: string): string | undefined {
-  const digits = text.replaceAll(/[\s().-]/g, '')
-  return PHONE.test(digits) ? `+${digits.replace('+', '')}` : undefined
-}
+/** Customers have their number in E.164; people read it out as they dial it. */
+export const phonesOf = (text: string) => possibleNumbers(text, SERVED_COUNTRIES)
 
 const BY_PHONE = listStatements<CustomerRow>({
   columns: CUSTOMER.select('c'),
   table: 'customers',
   alias: 'c',
-  filter: 'c.phone = $4',
+  filter: 'c.phone = any ($4::text[])',
   filterValues: 1,
   findsByFilter: true,
 })
@@ -144,8 +141,8 @@ export async function searchCustomerRows(
   text: string,
   window: ListWindow,
 ): Promise<CountedRows<CustomerRow>> {
-  const phone = phoneOf(text)
-  const called = phone && (await listRows(db, BY_PHONE, merchantId, window, [phone]))
+  const phones = phonesOf(text)
+  const called = phones.length > 0 && (await listRows(db, BY_PHONE, merchantId, window, [phones]))
   return called && called.counted > 0 ? called : searchText(db, merchantId, text, window)
 }
 
@@ -194,4 +191,18 @@ async function look(db: Db, merchantId: string, text: string, window: ListWindow
     ...[...periodValues(merchantId, window), substringPattern(text)],
     ...pageValues(window),
   ])
+}
+
+const selectByPhone = sql<{ id: string }>`
+select id
+from customers
+where merchant_id = $1 and phone = any ($2::text[])
+limit 100`
+
+export async function findCustomersByPhones(
+  db: Db,
+  merchantId: string,
+  phones: readonly string[],
+): Promise<string[]> {
+  return (await db.query(selectByPhone, [merchantId, phones])).map(({ id }) => id)
 }

@@ -3,6 +3,7 @@
 
 import { requireFound } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
+import type { Db } from '../kit/db/db.ts'
 import { type ListQuery, type Page, paginate } from '../kit/db/pagination.ts'
 import type { CustomersApp } from './app.ts'
 import type { CustomerRow } from './customer.ts'
@@ -12,7 +13,7 @@ import { findMethod, listMethodRows, listMethodRowsById } from './method-queries
 import { serializeMethod } from './methods.ts'
 import { findCustomer } from './queries.ts'
 import { type SavedMethodView, statusOf } from './schema.ts'
-import { searchCustomerRows } from './search-queries.ts'
+import { findCustomersByPhones, phonesOf, searchCustomerRows } from './search-queries.ts'
 
 export async function listCustomers(
   app: CustomersApp,
@@ -79,4 +80,10 @@ export async function findSavedMethods(
 ): Promise<Map<string, MethodRow>> {
   const rows = ids.length === 0 ? [] : await listMethodRowsById(app.db, merchantId, ids)
   return new Map(rows.map((row) => [row.id, row]))
+}
+
+/** The ids of the customers with this whole phone number. */
+export async function findCustomersByPhone(db: Db, merchantId: string, text: string): Promise<string[]> {
+  const phones = phonesOf(text)
+  return phones.length === 0 ? [] : findCustomersByPhones(db, merchantId, phones)
 }

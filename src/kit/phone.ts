@@ -50,6 +50,22 @@ export function readPhone(text: string, country: string | null): Phone | undefin
   }
 }
 
+const SHORTEST_NUMBER = 7
+
+/**
+ * The numbers in E.164 that a whole number may be, as somebody reads it out: with the code of its country, or as it is
+ * dialled in one of these countries. Empty for any other text.
+ */
+export function possibleNumbers(text: string, countries: readonly string[]): string[] {
+  const digits = plainDigits(text)
+  const length = digits?.replace('+', '').length ?? 0
+  if (digits === undefined || length < SHORTEST_NUMBER || length > MAX_DIGITS) return []
+  if (digits.startsWith('+')) return [digits]
+  const national = digits.replace(/^0/, '')
+  const homes = countries.map(knownCountry).filter((country) => country !== undefined)
+  return [`+${digits}`, ...new Set(homes.map((country) => `+${getCountryCallingCode(country)}${national}`))]
+}
+
 /**
  * Why a text is not a mobile number of the country. foreign: of another country. without_code: where no country is given,
  * a number begins with the code of its country.

@@ -193,8 +193,9 @@ async function searchSource(
   const window = await boundedByPayment(db, merchantId, filter, requested)
   const found = await searchPayments(db, merchantId, filter, values, window)
   if ('searched' in found) return found
-  const { exact, customerId } = found
-  if (exact.length > 0) return { statements: BY_IDS, values: [...values, exact], isPartial: true }
+  const { exact, customerId, isPartial } = found
+  if (exact.length > 0)
+    return { statements: BY_IDS, values: [...values, exact], ...(isPartial && { isPartial }) }
   if (customerId !== null)
     return { statements: OF_CUSTOMER, values: [...values, customerId], isPartial: true }
   const inRange = await firstFew(db, rangeFindersOf(merchantId, filter), values)

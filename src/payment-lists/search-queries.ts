@@ -266,6 +266,31 @@ export async function findCustomerOf(db: Db, merchantId: string, text: string): 
   return (await firstRow(db, selectCustomer, [merchantId, text]))?.id ?? null
 }
 
+export const MOST_OF_CALLERS = '500'
+
+const selectOfCustomers = sql<{ id: string }>`
+select p.id
+from unnest($2::uuid[]) as c (id)
+cross join lateral (
+  select p.id, p.created_at
+  from payments p
+  where p.merchant_id = $1 and p.customer_id = c.id
+  order by p.created_at desc, p.id desc
+  limit ${MOST_OF_CALLERS}
+) p
+order by p.created_at desc, p.id desc
+limit ${MOST_OF_CALLERS}`
+
+/** The newest payments of these customers. */
+export async function findOfCustomers(
+  db: Db,
+  merchantId: string,
+  customerIds: readonly string[],
+): Promise<string[]> {
+  if (customerIds.length === 0) return []
+  return (await db.query(selectOfCustomers, [merchantId, customerIds])).map(({ id }) => id)
+}
+
 const take = ({ limit, offset }: ListWindow) => limit + offset + 1
 
 /** Undefined: too many payments match. */

@@ -1,6 +1,7 @@
 // Searches payments for a text (search-queries.ts), in one of three ways by how frequent it is.
 
 import { readReceiptCode } from '../core/text/receipt-code.ts'
+import { findCustomersByPhone } from '../customers/service.ts'
 import type { Db } from '../kit/db/db.ts'
 import { periodValues } from '../kit/db/list-statements.ts'
 import { type ListWindow, substringPattern } from '../kit/db/pagination.ts'
@@ -9,16 +10,18 @@ import { sampleText } from './sample-queries.ts'
 import {
   findCustomerOf,
   findExact,
+  findOfCustomers,
   findText,
   lookForText,
+  MOST_OF_CALLERS,
   type Searched,
   type SearchText,
 } from './search-queries.ts'
 
 export type Search =
   | { searched: Searched }
-  /** The exact matches of a text that more payments have than are read, or the customer with this e-mail, if any. */
-  | { exact: readonly string[]; customerId: string | null }
+  /** The exact matches of a text that more payments have than are read, the payments of a phone number, or the customer. */
+  | { exact: readonly string[]; customerId: string | null; isPartial: boolean }
 
 export async function searchPayments(
   db: Db,
@@ -28,23 +31,32 @@ export async function searchPayments(
   window: ListWindow,
 ): Promise<Search> {
   const text = searchTextOf(filter)
+  const findWhole = () => findExact(db, merchantId, window, values, text)
+  const called = await findOfCustomers(db, merchantId, await findCustomersByPhone(db, merchantId, text.text))
+  if (called.length > 0) {
+    const isPartial = called.length === Number(MOST_OF_CALLERS)
+    return { exact: [...(await findWhole()), ...called], customerId: null, isPartial }
+  }
   const end = selectivePart(text.text)
   const patterns = { text: substringPattern(text.text), end: substringPattern(end) }
   const period = periodValues(merchantId, window)
   const { isSmall, isFrequent, isEndFrequent } = await sampleText(db, period, filter.kinds, patterns)
-  const findWhole = () => findExact(db, merchantId, window, values, text)
   if (isSmall) return { searched: await lookForText(db, merchantId, window, values, await findWhole()) }
   const selective = isEndFrequent ? patterns.text : patterns.end
   const find = (own: ListWindow) => findText(db, merchantId, own, values, { ...text, selective })
   const searched = !isFrequent && HAS_TRIGRAM.test(text.text) ? await find(window) : undefined
   if (!searched)
-    return { exact: await findWhole(), customerId: await findCustomerOf(db, merchantId, text.text) }
+    return {
+      exact: await findWhole(),
+      customerId: await findCustomerOf(db, merchantId, text.text),
+      isPartial: true,
+    }
   if (searched.lastId === null && window.after === null) return { searched }
   const exact = await findWhole()
   if (exact.length === 0) return { searched }
   // The first page decides for those after it.
   const first = window.after === null ? searched : await find({ ...window, after: null })
-  return first?.lastId === null ? { searched } : { exact, customerId: null }
+  return first?.lastId === null ? { searched } : { exact, customerId: null, isPartial: true }
 }
 
 function searchTextOf({ search }: PaymentFilter): SearchText {

@@ -178,6 +178,26 @@ describe('lists of payments and charges', () => {
     assert.deepEqual((await list(api, `${ALL}?search=${receiptCode.slice(0, -1)}0`)).data, [])
   })
 
+  it('finds the payments of a whole phone number, as people dial it', async () => {
+    const { api } = await service.newMerchant()
+    const other = await service.newMerchant()
+    const called = { ...CUSTOMER, phone: '+254712345678' }
+    const family = { ...called, email: 'family@example.com' }
+    const others = { ...CUSTOMER, email: 'others@example.com', phone: '+254799000111' }
+    const made: string[] = []
+    for (const customer of [called, family, others])
+      made.push(
+        (await api.post('/api/v1/checkout/initiate-payment', initiateBody({ customer }))).body.data.uuid,
+      )
+    for (const written of ['+254712345678', '254712345678', '0712 345 678', '00254 712-345678'])
+      for (const path of [PAYMENTS, ALL]) {
+        const found = uuids(await list(api, `${path}?search=${encodeURIComponent(written)}`))
+        assert.deepEqual(found.toSorted(), made.slice(0, 2).toSorted(), written)
+      }
+    assert.deepEqual((await list(other.api, `${ALL}?search=0712345678`)).data, [])
+    assert.deepEqual((await list(api, `${ALL}?search=0712345679`)).data, [])
+  })
+
   it('lists payments and charges together, with their kind, and filters by real metadata and amounts', async () => {
     const { api } = await service.newMerchant()
     const metadata = { orderId: 7, city: 'Nairobi', nested: { a: 1 } }
