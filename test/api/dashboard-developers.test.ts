@@ -51,7 +51,7 @@ describe('events in the dashboard', () => {
       assert.ok((await owner.get(`${EVENTS}${query}`)).text.includes(`href="${EVENTS}/${id}"`), query)
     assert.equal((await owner.get(`${EVENTS}?type=refund.failed`)).text.includes(String(id)), false)
     const page = await owner.get(`/app/payments/${payment.uuid}`)
-    assert.match(page.text, new RegExp(`<li><time[^>]*>[^<]*</time><div><a href="${EVENTS}/${id}">`))
+    assert.ok(page.text.includes(`href="${EVENTS}/${id}"`))
     assert.ok(page.text.includes(`action="${EVENTS}/${id}/resend"`))
   })
 
