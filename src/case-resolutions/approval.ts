@@ -8,6 +8,7 @@ import { lockOpenCase, proposeResolution } from '../cases/open.ts'
 import { isCurrency } from '../core/currency.ts'
 import { ApiError } from '../core/errors.ts'
 import { type Money, money } from '../core/money.ts'
+import { addMs } from '../kit/clock.ts'
 import type { Tx } from '../kit/db/db.ts'
 import { isReplay, type KeyClaim } from '../kit/db/idempotency.ts'
 import type { LimitSetting } from '../merchants/schema.ts'
@@ -86,15 +87,23 @@ async function propose(
   if (proposal && !isOwn(proposal, actor)) {
     // Another person has proposed since the case was read.
     const isKnown = proposal.by === row.proposal?.by && proposal.operatorId === row.proposal.operatorId
-    if (!isSame || !isKnown) throw awaitingApproval(proposal)
-    if (row.isRelated) throw notIndependent(proposal, actor)
-    return { kind: 'approved', by: `${proposal.by}, ${by}`, note: bothNotes(proposal, by, request) }
+    if (isSame && isKnown) {
+      if (row.isRelated) throw notIndependent(proposal, actor)
+      return { kind: 'approved', by: `${proposal.by}, ${by}`, note: bothNotes(proposal, by, request) }
+    }
+    if (isSame || !isReplaceable(proposal, app.clock.now())) throw awaitingApproval(proposal)
   }
   if (isSame || (claim && (await isReplay(app, tx, claim)))) return { kind: 'proposed', replayed: true }
   const person = operatorId !== undefined && { operatorId }
   await proposeResolution(tx, locked, { ...request, by, ...person, at: app.clock.now().toISOString() })
   return { kind: 'proposed', replayed: false }
 }
+
+// The person may have left, or the key may be revoked: without an end their proposal would hold the case for ever.
+const PROPOSAL_MS = 24 * 3_600_000
+
+const replaceableAt = ({ at }: Proposal) => addMs(new Date(at), PROPOSAL_MS)
+const isReplaceable = (proposal: Proposal, now: Date) => now >= replaceableAt(proposal)
 
 /** An operator is known by the account alone: its person may change the name. */
 function isOwn(proposal: Proposal, { by, operatorId }: Actor): boolean {
@@ -123,8 +132,9 @@ function bothNotes(proposal: { note: string }, by: string, { note }: ResolutionR
   return note === proposal.note ? note : `${proposal.note}\nApproved by ${by}: ${note}`
 }
 
-function awaitingApproval({ resolution, by }: { resolution: string; by: string }): ApiError {
+function awaitingApproval(proposal: Proposal): ApiError {
+  const { resolution, by } = proposal
   return new ApiError('case_awaiting_approval', {
-    message: `${by} has proposed ${resolution}. Approve it by sending the same resolution and proof, or let ${by} propose another one.`,
+    message: `${by} has proposed ${resolution}. Approve it by sending the same resolution and proof, or let ${by} propose another one. From ${replaceableAt(proposal).toISOString()} on, anyone who may decide can.`,
   })
 }

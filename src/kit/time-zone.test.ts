@@ -30,6 +30,7 @@ describe('days of a zone', () => {
     assert.equal(startOfDay('2026-03-14', 'Africa/Nairobi'), '2026-03-13T21:00:00.000Z')
     assert.equal(endOfDay('2026-03-14', 'Africa/Nairobi'), '2026-03-14T20:59:59.999Z')
     assert.equal(startOfDay('2026-03-14', 'UTC'), '2026-03-14T00:00:00.000Z')
+    assert.equal(startOfDay('2026-02-30', 'UTC'), '2026-02-30', 'no day of the calendar: the API refuses it')
   })
 
   it('are 23 and 25 hours long where the clocks change', () => {

@@ -66,8 +66,11 @@ function localTime(moment: number, zone: string): number {
 // Years that Intl writes with four digits in every zone. What is left out is no day on which money was paid.
 const DAY = /^[1-8]\d{3}-\d{2}-\d{2}$/
 
-/** Not a number for a text that is no day. */
-const midnightOf = (day: string) => (DAY.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN)
+/** Not a number for a text that is no day, such as 2026-02-30. */
+function midnightOf(day: string): number {
+  const midnight = DAY.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN
+  return !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(day) ? midnight : Number.NaN
+}
 
 /**
  * The first moment of a day such as 2026-03-14. A text that is no day stays as it is: the API refuses it. Where the clocks

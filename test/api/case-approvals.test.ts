@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { sql } from '../../src/kit/db/db.ts'
 import type { Api } from '../support/api.ts'
 import { assertApiError } from '../support/assertions.ts'
 import { payWith } from '../support/builders.ts'
@@ -11,6 +12,10 @@ import { testService } from '../support/service.ts'
 const service = await testService({ after })
 const { admin } = service
 const { caseOf, operatorCaseOf, resolve } = caseCalls(service)
+const makeOlder = sql<unknown>`
+update cases
+set proposal = jsonb_set(proposal, '{at}', to_jsonb((proposal ->> 'at')::timestamptz - interval '1 day'))
+where id = $1`
 
 describe('the approval of a second person', () => {
   /** A merchant whose cases from this amount need two people. `key` has the operator create a key of another person. */
@@ -58,6 +63,19 @@ describe('the approval of a second person', () => {
     )
     assert.match(approved.resolvedBy, /^key:\w+, key:\w+$/)
     assert.match(approved.note, /^Enough\.\nApproved by key:\w+: I agree\.$/)
+  })
+
+  it('is proposed anew by another person once the proposal is a day old, and then needs a second person again', async () => {
+    const { api, key } = await newShop(1250.5)
+    const [second, third] = [await key(), await key()]
+    const { uuid } = await caseOf(api, (await payWith(api, 'transfer_underpaid')).uuid)
+    dataOf(await resolve(api, uuid, 'accept'))
+    assertApiError(await resolve(second, uuid, 'return'), 'case_awaiting_approval')
+    await service.db.query(makeOlder, [uuid])
+    const replaced = dataOf(await resolve(second, uuid, 'return'))
+    assert.deepEqual([replaced.state, replaced.proposal.resolution], ['awaiting_approval', 'return'])
+    assertApiError(await resolve(third, uuid, 'accept'), 'case_awaiting_approval')
+    assert.equal(dataOf(await resolve(third, uuid, 'return')).state, 'resolved')
   })
 
   it('is needed if the asked or the received amount reaches the threshold', async () => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, describe, it } from 'node:test'
 import { FAKE_SECRET_KEY, startFakePaystack } from '../gateways/paystack/fake.ts'
-import { newVisitor, signInAs, type Visitor } from '../support/dashboard.ts'
+import { hiddenFields, newVisitor, signInAs, type Visitor } from '../support/dashboard.ts'
 import { fileContext } from '../support/gateways.ts'
 import { testService } from '../support/service.ts'
 
@@ -146,6 +146,12 @@ describe('routing and approvals', () => {
     assert.deepEqual([twice.http, /each has one limit/.test(twice.text)], [422, true])
     const wrong = await owner.submit(path, path, { ...limits, 'caseApprovals-from-0': 'many' })
     assert.deepEqual([wrong.http, wrong.text.includes('value="many"')], [422, true])
+    const older = hiddenFields((await owner.get(path)).text, path)
+    const added = { 'refundConfirmations-currency-0': 'KES', 'refundConfirmations-from-0': '7' }
+    assert.equal((await owner.submit(path, path, { ...limits, ...added })).http, 303)
+    const stale = await owner.post(path, { ...older, ...limits })
+    assert.deepEqual([stale.http, /have changed since/.test(stale.text)], [422, true])
+    assert.deepEqual((await settingsOf()).refundConfirmations, [{ currency: 'KES', from: 7 }])
   })
 })
 

@@ -11,4 +11,7 @@ export function overlapField({ texts, form }: ScreenRequest): Html {
   return select('overlapHours', texts.t('overlap'), form.overlapHours ?? '24', choices)
 }
 
-export const overlapInput = ({ form }: ScreenRequest) => ({ overlapHours: Number(form.overlapHours ?? '24') })
+/** The API refuses a text that is no number. */
+export function overlapInput({ form: { overlapHours = '24' } }: ScreenRequest) {
+  return { overlapHours: /^\d+$/.test(overlapHours) ? Number(overlapHours) : overlapHours }
+}

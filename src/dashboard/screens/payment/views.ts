@@ -72,7 +72,7 @@ const namedBy = ({ form }: ScreenRequest) => ({
 })
 
 async function saveNew(request: ScreenRequest): Promise<ScreenResponse> {
-  const query = new URLSearchParams(request.form.query).toString()
+  const query = filtersOf(Object.fromEntries(new URLSearchParams(request.form.query)))
   await request.call('savedViews.create', { body: { ...namedBy(request), query } })
   return { redirectTo: `${LIST}?${query}` }
 }
@@ -131,14 +131,17 @@ ${problemNotice(problem)}${mayChange && forms}`
   return { title: view.name, body, http: problem ? 422 : 200 }
 }
 
+function filtersOf(query: Readonly<Record<string, string>>): string {
+  const saved = Object.entries(query).filter(([name, value]) => value !== '' && !NOT_SAVED.includes(name))
+  return new URLSearchParams(saved).toString()
+}
+
 /** Above the list: the views, and a form that saves the filters of the address. */
 export async function viewsAbove(request: ScreenRequest): Promise<Html> {
   const { query, texts, postForm } = request
   const { t } = texts
   const views = await loadViews(request)
-  const filters = new URLSearchParams(
-    Object.entries(query).filter(([name, value]) => value !== '' && !NOT_SAVED.includes(name)),
-  ).toString()
+  const filters = filtersOf(query)
   const current = views.find((view) => view.query === filters)
   const links = views.map(
     ({ name, query: saved, uuid }) =>

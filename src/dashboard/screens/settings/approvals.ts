@@ -1,7 +1,8 @@
 // From which amounts a second person must approve, and from which a person must confirm who they are.
 
+import { createHash } from 'node:crypto'
 import { CURRENCY_CODES } from '../../../core/currency.ts'
-import type { ApiError } from '../../../core/errors.ts'
+import { ApiError } from '../../../core/errors.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
 import type { LimitSetting, SettingsChanges } from '../../../merchants/schema.ts'
 import { field, select } from '../../frame/components.ts'
@@ -30,13 +31,8 @@ export const approvalScreens: Screen[] = [
     path: '/settings/approvals',
     needs: ['settings.get'],
     handle: async (request) => {
-      const settings = await loadSettings(request)
-      return show(
-        request,
-        eachGroup((setting) =>
-          settings[setting].map(({ currency, from }) => ({ currency, from: String(from) })),
-        ),
-      )
+      const limits = await loadLimits(request)
+      return show(request, limits, versionOf(limits))
     },
   },
   {
@@ -44,16 +40,34 @@ export const approvalScreens: Screen[] = [
     path: '/settings/approvals',
     needs: ['settings.update'],
     stepUp: true,
-    handle: (request) => {
+    handle: async (request) => {
+      const saved = await loadLimits(request)
+      const version = versionOf(saved)
+      // The form has every limit, so an older one would remove those that somebody has added meanwhile.
+      if (request.form.version !== version) return show(request, saved, version, CHANGED)
       const limits = eachGroup((setting) => readGroup(request, setting))
       // A boundary: the operation checks the currency, and refuses a text that is no number.
       const changes = eachGroup((setting) =>
         limits[setting].map(({ currency, from }) => ({ currency, from: readAmount(from) })),
       ) as SettingsChanges
-      return saveSettings(request, PATH, changes, async (problem) => show(request, limits, problem))
+      return saveSettings(request, PATH, changes, async (problem) => show(request, limits, version, problem))
     },
   },
 ]
+
+const CHANGED = new ApiError('invalid_state', {
+  message: 'The limits have changed since this page was opened. Check them, and enter your change again.',
+})
+
+async function loadLimits(request: ScreenRequest): Promise<Limits> {
+  const settings = await loadSettings(request)
+  return eachGroup((setting) =>
+    settings[setting].map(({ currency, from }) => ({ currency, from: String(from) })),
+  )
+}
+
+const versionOf = (limits: Limits) =>
+  createHash('sha256').update(JSON.stringify(limits)).digest('base64url').slice(0, 16)
 
 function eachGroup<Value>(read: (setting: LimitSetting) => Value): Record<LimitSetting, Value> {
   return {
@@ -78,9 +92,9 @@ function readGroup({ form }: ScreenRequest, setting: LimitSetting): LimitTexts[]
     .filter(({ from }) => from !== '')
 }
 
-function show(request: ScreenRequest, limits: Limits, problem?: ApiError): ScreenResponse {
+function show(request: ScreenRequest, limits: Limits, version: string, problem?: ApiError): ScreenResponse {
   const { t } = request.texts
-  const fields = html`${GROUPS.map(
+  const fields = html`<input type="hidden" name="version" value="${version}">${GROUPS.map(
     ({ setting, title, text }) =>
       html`<fieldset><legend>${t(title)}</legend><p class="dim">${t(text)}</p>${groupFields(request, setting, limits[setting])}</fieldset>`,
   )}`
