@@ -1,4 +1,5 @@
-// The mails about requests for refunds: to those who may approve one, and to the person who asked when it was decided.
+// The mails about requests for refunds: to those who may approve one, and to the person who asked when it was decided. A crash right
+// after the request or the decision loses its mail; home shows both all the same.
 
 import { withoutControls } from '../core/text/direction.ts'
 import { teamOf } from '../people/team.ts'
