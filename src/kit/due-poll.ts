@@ -21,6 +21,8 @@ export interface DuePoll {
   isPolled(job: PolledJob): boolean
   /** Resolves when the job may have due work, or as soon as the signal aborts. */
   waitForWork(job: PolledJob, signal: AbortSignal): Promise<void>
+  /** The same at the start, when the interval of no job must pass first. */
+  waitForFirstWork(job: PolledJob, signal: AbortSignal): Promise<void>
   /** Resolves after the last poll. */
   ended: Promise<void>
 }
@@ -59,21 +61,24 @@ export function startDuePoll(
     }
   }
 
+  const waitFrom = (nextPoll: number, job: PolledJob, until: AbortSignal) =>
+    new Promise<void>((resolve) => {
+      const one: Waiting = { job, nextPoll, wake }
+      function wake() {
+        waiting.delete(one)
+        until.removeEventListener('abort', wake)
+        resolve()
+      }
+      if (until.aborted) return resolve()
+      waiting.add(one)
+      until.addEventListener('abort', wake)
+    })
+
   return {
     ended: run(),
     isPolled: ({ name }) => names.includes(name),
-    waitForWork: (job, until) =>
-      new Promise((resolve) => {
-        const one: Waiting = { job, nextPoll: poll + pollsPerInterval(job), wake }
-        function wake() {
-          waiting.delete(one)
-          until.removeEventListener('abort', wake)
-          resolve()
-        }
-        if (until.aborted) return resolve()
-        waiting.add(one)
-        until.addEventListener('abort', wake)
-      }),
+    waitForWork: (job, until) => waitFrom(poll + pollsPerInterval(job), job, until),
+    waitForFirstWork: (job, until) => waitFrom(poll + 1, job, until),
   }
 }
 

@@ -40,15 +40,20 @@ interface Runner extends Needs {
 
 // The backoff after an error, so that a failing database or gateway is not flooded.
 const ERROR_BACKOFF_MS = 2_000
+// Between the first runs of two jobs that are not polled.
+const START_INTERVAL_MS = 100
 
 /** With `dueJobs`, the jobs that it knows claim only if they may have due work. */
 export function startJobs(app: Needs, jobs: Job[], dueJobs?: DueJobs): JobRunner {
   const stopping = new AbortController()
   const duePoll = dueJobs && startDuePoll(app, dueJobs, stopping.signal)
   const runner = { ...app, duePoll }
-  const loops = jobs.map((job) =>
-    'run' in job ? runBulk(runner, job, stopping.signal) : runTasks(runner, job, stopping.signal),
-  )
+  const loops = jobs.map(async (job, index) => {
+    // If each claimed at once, the start would open a connection for each.
+    if (duePoll?.isPolled(job)) await duePoll.waitForFirstWork(job, stopping.signal)
+    else if (duePoll) await app.clock.sleep(index * START_INTERVAL_MS, stopping.signal)
+    await ('run' in job ? runBulk(runner, job, stopping.signal) : runTasks(runner, job, stopping.signal))
+  })
   return {
     async stop() {
       stopping.abort()
