@@ -53,7 +53,7 @@ export function readPhone(text: string, country: string | null): Phone | undefin
 const SHORTEST_NUMBER = 7
 
 /**
- * The numbers in E.164 that a whole number may be, as somebody reads it out: with the code of its country, or as it is
+ * The numbers in E.164 that a whole number may be, as people read it out: with the code of its country, or as it is
  * dialled in one of these countries. Empty for any other text.
  */
 export function possibleNumbers(text: string, countries: readonly string[]): string[] {

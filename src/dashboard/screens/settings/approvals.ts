@@ -43,7 +43,7 @@ export const approvalScreens: Screen[] = [
     handle: async (request) => {
       const saved = await loadLimits(request)
       const version = versionOf(saved)
-      // The form has every limit, so an older one would remove those that somebody has added meanwhile.
+      // The form has every limit, so an older one would remove those that another person has added meanwhile.
       if (request.form.version !== version) return show(request, saved, version, CHANGED)
       const limits = eachGroup((setting) => readGroup(request, setting))
       // A boundary: the operation checks the currency, and refuses a text that is no number.
