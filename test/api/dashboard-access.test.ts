@@ -157,3 +157,56 @@ describe('roles in the dashboard', () => {
     })
   }
 })
+
+/** A value that the API refuses, by the kind of the field. */
+const WRONG: Readonly<Record<string, string>> = { date: '2026-02-31', 'datetime-local': 'x', color: 'x' }
+
+/** The fields of a form that a person fills in, each with a wrong value. */
+function wrongFields(page: string, action: string): Record<string, string> {
+  const [, rest = ''] = page.split(`method="post" action="${action}">`)
+  const [inside = ''] = rest.split('</form>')
+  const names = inside.matchAll(
+    /<(?:input id|textarea [^>]*?id|select id)="[^"]*" name="([^"]*)"(?: type="([^"]*)")?/g,
+  )
+  return Object.fromEntries(
+    [...names]
+      .filter(([, , type]) => type !== 'file')
+      .map(([, name = '', type = '']) => [name, WRONG[type] ?? 'x'.repeat(name === 'text' ? 2_500 : 600)]),
+  )
+}
+
+/** The labels of the fields of a page. */
+const labelsOn = (page: string) =>
+  [...page.matchAll(/<(?:label|legend)[^>]*>(.*?)<\/(?:label|legend)>/gs)].map(([, label = '']) => label)
+
+describe('forms of the dashboard', () => {
+  // What their errors are about has one field, and src/people has its own sentences about it.
+  const OWN_SENTENCES = /^POST \/app\/(?:team|cases)\//
+
+  it('names the field that was refused by its label, in the language of the person', async (t) => {
+    owner.cookies.set('cowry_app_language', 'fr')
+    t.after(() => owner.cookies.delete('cowry_app_language'))
+    const unnamed: string[] = []
+    let refusals = 0
+    for (const [name, [form]] of found.forms) {
+      const { text } = await owner.get(form?.page ?? '')
+      const fields = form && wrongFields(text, form.action)
+      if (!form || !fields || OWN_SENTENCES.test(name) || Object.keys(fields).length === 0) continue
+      const isUpload = text.includes(`"multipart/form-data" method="post" action="${form.action}"`)
+      const answer = await (isUpload
+        ? owner.upload(form.page, form.action, fields, {})
+        : owner.submit(form.page, form.action, fields))
+      const [, alert = ''] = /role="alert">(.*?)<\/div>/s.exec(answer.text) ?? []
+      const labels = labelsOn(answer.text)
+      const named = [...alert.matchAll(/<li><b>(.*?):<\/b>/g)].map(([, label = '']) => label)
+      const others = named.filter(
+        (one) => !labels.includes(one) && !labels.includes(one.split(' · ').at(-1) ?? ''),
+      )
+      const codes = [...alert.matchAll(/\b[a-z]+[A-Z]\w*\b/g)].filter(([code]) => !labels.includes(code))
+      if (named.length === 0 || others.length + codes.length > 0) unnamed.push(`${name}: ${alert}`)
+      refusals += named.length
+    }
+    assert.deepEqual(unnamed, [])
+    assert.ok(refusals > 30, `${refusals} fields were refused`)
+  })
+})

@@ -121,7 +121,7 @@ export function notice(tone: Tone, body: HtmlValue): Html {
 }
 
 /** Why the API refused a form, with what it says about each field. */
-export function problemNotice(problem: ApiError | undefined, labels: Labels = {}): Html | null {
+export function problemNotice(problem: ApiError | undefined, labels: Labels): Html | null {
   if (!problem) return null
   const issues = labelledIssues(problem, labels)
   return notice(
@@ -224,12 +224,13 @@ export function tick(name: string, label: HtmlValue, isChecked: boolean): Html {
 export function area(
   name: string,
   label: string,
-  options: Pick<FieldOptions, 'hint' | 'isRequired'> = {},
+  options: Pick<FieldOptions, 'hint' | 'isRequired' | 'error'> = {},
 ): Html {
-  const { hint, isRequired } = options
+  const { hint, isRequired, error } = options
+  const notes = [error && `${name}-error`, hint && `${name}-hint`].filter(Boolean).join(' ')
   return html`<div class="field"><label for="${name}">${label}</label>
-<textarea class="secret" id="${name}" name="${name}" rows="1" autocomplete="off" spellcheck="false"${isRequired && html` required`}${hint && html` aria-describedby="${name}-hint"`}></textarea>
-${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}</div>`
+<textarea class="secret" id="${name}" name="${name}" rows="1" autocomplete="off" spellcheck="false"${isRequired && html` required`}${notes && html` aria-describedby="${notes}"`}${error && html` aria-invalid="true"`}></textarea>
+${error && html`<p class="error" id="${name}-error">${error}</p>`}${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}</div>`
 }
 
 /** Links between the screens of one group. */

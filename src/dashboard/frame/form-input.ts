@@ -20,10 +20,7 @@ export function readAmount(text = ''): number | string {
 }
 
 /** The errors of fields, by name. */
-export function fieldErrors(
-  problem: ApiError | undefined,
-  labels: Labels = {},
-): Partial<Record<string, string>> {
+export function fieldErrors(problem: ApiError | undefined, labels: Labels): Partial<Record<string, string>> {
   const issues = problem ? labelledIssues(problem, labels) : []
   return Object.fromEntries(issues.map(({ name, text }) => [name, text]))
 }

@@ -5,6 +5,9 @@ import type { ApiError } from '../../core/errors.ts'
 /** The labels of a form by the names of the API. An entry of a list has the label of the list. */
 export type Labels = Readonly<Partial<Record<string, string>>>
 
+/** Of forms that have buttons alone. */
+export const NO_FIELDS: Labels = {}
+
 interface LabelledIssue {
   /** The name of the field whose label it has, or else the name in the API. */
   name: string
@@ -19,18 +22,23 @@ export function labelledIssues({ details }: Pick<ApiError, 'details'>, labels: L
   })
 }
 
+/** The field, or the nearest one around it, that has a label. */
 function knownName(field: string, labels: Labels): string {
-  const [list = ''] = field.split('.')
-  return labels[field] === undefined && labels[list] !== undefined ? list : field
+  const parts = field.split('.')
+  const around = parts.map((_, dropped) => parts.slice(0, parts.length - dropped).join('.'))
+  return around.find((name) => labels[name] !== undefined) ?? field
 }
 
-/** Without the name of the field, which the label replaces; another field that it is compared with has its label. */
+/** Without the name of the field, which the label replaces; other fields that it names have their labels. */
 function sentence(message: string, field: string, labels: Labels): string {
   const rest = message.startsWith(`${field} `) ? message.slice(field.length + 1) : message
-  const named = rest.replace(/\b(than|before) (\w+)(?=\.$)/, (all, word: string, other: string) => {
-    const label = labels[other]
-    return label === undefined ? all : `${word} “${label}”`
-  })
+  const quoted = (name: string) => (labels[name] === undefined ? name : `“${labels[name]}”`)
+  const compared = rest.replace(
+    /\b(than|before) (\w+)(?=\.$)/,
+    (_all, word: string, other: string) => `${word} ${quoted(other)}`,
+  )
+  // Names such as minAmount are no words of a sentence.
+  const named = compared.replaceAll(/\b[a-z]+[A-Z]\w*\b/g, quoted)
   return named.charAt(0).toUpperCase() + named.slice(1)
 }
 

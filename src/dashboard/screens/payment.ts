@@ -2,7 +2,7 @@
 
 import type { ApiError } from '../../core/errors.ts'
 import { type Html, html } from '../../kit/http/html.ts'
-import { badge, facts, failureText, notice, table, written } from '../frame/components.ts'
+import { badge, facts, failureText, notice, problemNotice, table, written } from '../frame/components.ts'
 import { orShowProblem } from '../frame/form-input.ts'
 import { liveMark } from '../frame/live.ts'
 import type { Screen, ScreenRequest, ScreenResponse } from '../frame/screen.ts'
@@ -51,6 +51,13 @@ const find = (request: ScreenRequest) => findPayment(request, request.params.uui
 const DONE = ['refund', 'request', 'note', 'receiptSent', 'receiptLink'] as const
 const isDone = (text: string | undefined): text is (typeof DONE)[number] => DONE.some((one) => one === text)
 
+/** Of the forms for a refund and for a note. */
+const labelsOf = ({ texts: { t }, allows }: ScreenRequest) => ({
+  amount: t('refundAmount'),
+  reason: t(allows('refunds.create') ? 'refundReason' : 'requestReason'),
+  text: t('noteNew'),
+})
+
 async function show(request: ScreenRequest, payment: Payment, problem?: ApiError) {
   const { texts, query } = request
   const { t } = texts
@@ -61,7 +68,7 @@ async function show(request: ScreenRequest, payment: Payment, problem?: ApiError
   ])
   const body = html`<div class="head"><h1>${written(payment.reference)}</h1><span data-part="status">${badge(texts, payment.status)}</span></div>${liveMark(request, payment.uuid)}
 ${isDone(query.done) && notice('good', html`<p>${t(`done_${query.done}`)}</p>`)}
-${problem && notice('bad', html`<p>${problem.message}</p>`)}
+${problemNotice(problem, labelsOf(request))}
 <div data-part="state">${await stateOf(request, payment)}</div>
 <div class="split"><div><section class="card" data-part="facts"><p class="big">${amount}</p>${mainFacts(request, payment)}</section>
 <section class="card" data-part="timeline"><h2>${t('timeline')}</h2>${await historyOf(request, payment)}</section>

@@ -66,7 +66,7 @@ async function ask(question: Question, request: ScreenRequest, problem?: ApiErro
         filled(path),
         html`${fields?.(request)}<button${isDanger && html` class="danger"`}>${t(button)}</button> ${goBack}`,
       )
-  const body = html`<div class="head"><h1>${t(title)}</h1></div>${problemNotice(problem)}
+  const body = html`<div class="head"><h1>${t(title)}</h1></div>${problemNotice(problem, { overlapHours: t('overlap') })}
 <section class="card"><p>${t(reason ?? text)}</p>${shown}${form}</section>`
   return { title: t(title), body, http: problem ? 422 : 200 }
 }

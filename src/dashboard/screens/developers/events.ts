@@ -7,6 +7,7 @@ import type { EventRecord } from '../../../events/schema.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
 import type { EndpointRecord } from '../../../webhook-endpoints/schema.ts'
 import { codeBlock, empty, facts, notice, problemNotice } from '../../frame/components.ts'
+import { NO_FIELDS } from '../../frame/issues.ts'
 import { listScreens } from '../../frame/list-screen.ts'
 import type { Screen, ScreenRequest } from '../../frame/screen.ts'
 import { type Delivery, deliveryCard } from './deliveries.ts'
@@ -81,7 +82,7 @@ async function show(request: ScreenRequest, problem?: ApiError) {
   const enabled = (endpoints.data as Endpoint[]).filter(({ status }) => status === 'enabled')
   const body = html`<div class="head"><h1>${event.type}</h1><div class="actions">${resendAll(request, event, enabled)}</div></div>
 ${developerTabs(request, EVENTS_PATH)}${query.done === 'resend' && notice('good', html`<p>${t('done_resend')}</p>`)}${query.done === 'test' && notice('good', html`<p>${t('done_test')}</p>`)}
-${problemNotice(problem)}
+${problemNotice(problem, NO_FIELDS)}
 <section class="card"><p>${meaningOf(event.type)}</p>${facts([
     [t('created'), texts.time(event.createdAt)],
     [t('eventRecord'), resourceLink(event)],

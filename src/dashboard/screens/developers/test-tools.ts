@@ -33,7 +33,7 @@ async function show(request: ScreenRequest, problem?: ApiError) {
   // A boundary: the operation returns a record of its schema.
   const clock = (await call('testClock.get')).data as Clock
   const body = html`<div class="head"><h1>${t('testToolsTitle')}</h1></div>${developerTabs(request, TEST_PATH)}
-${query.done && notice('good', html`<p>${t('done_clock')}</p>`)}${problemNotice(problem)}
+${query.done && notice('good', html`<p>${t('done_clock')}</p>`)}${problemNotice(problem, { seconds: t('clockBy'), to: t('clockNext') })}
 <section class="card"><h2>${t('clockTitle')}</h2><p>${t('clockText')}</p>${clockFacts(clock, request)}${clockForms(clock, request)}</section>
 <h2>${t('instrumentsTitle')}</h2><p>${t('instrumentsText')}</p>${table(
     t('instrumentsTitle'),

@@ -9,6 +9,7 @@ import { LINK_USAGES } from '../../../links/link.ts'
 import { field, problemNotice } from '../../frame/components.ts'
 import { fieldErrors, orShowProblem, readAmount, selectField } from '../../frame/form-input.ts'
 import type { Screen, ScreenRequest, ScreenResponse } from '../../frame/screen.ts'
+import type { Texts } from '../../frame/texts.ts'
 import { LINKS_PATH, type Link, loadLink } from './links.ts'
 
 export const linkFormScreens: Screen[] = [
@@ -35,11 +36,25 @@ export const linkFormScreens: Screen[] = [
 
 type Values = Partial<Record<string, string>>
 
+const labelsOf = ({ t }: Texts) => ({
+  title: t('linkTitle'),
+  description: t('description'),
+  currency: t('currency'),
+  amount: t('amount'),
+  minAmount: t('linkMin'),
+  maxAmount: t('linkMax'),
+  usage: t('linkUsage'),
+  maxPayments: t('linkLimit'),
+  expiresAt: t('linkLastDay'),
+  redirectUrl: t('linkRedirect'),
+  country: t('country'),
+})
+
 function showNew(request: ScreenRequest, problem?: ApiError): ScreenResponse {
   const { texts, person, postForm } = request
   const { t } = texts
   const values: Values = { currency: person.merchant.baseCurrency, usage: 'multi', ...request.form }
-  const errors = fieldErrors(problem)
+  const errors = fieldErrors(problem, labelsOf(texts))
   const currencies = CURRENCY_CODES.map((value) => ({ value, label: value }))
   const usages = LINK_USAGES.map((value) => ({ value, label: texts.word('usage', value) }))
   const fields = html`${textFields(request, values, errors)}
@@ -50,7 +65,7 @@ ${selectField('usage', t('linkUsage'), usages, { value: values.usage, error: err
 ${limitFields(request, values, errors)}
 ${field('country', t('country'), { value: values.country, error: errors.country, hint: t('linkCountryHint', { currencies: COUNTRY_REQUIRED_CURRENCIES }) })}
 <button>${t('linkCreate')}</button>`
-  const body = html`<div class="head"><h1>${t('linkNew')}</h1></div>${problemNotice(problem)}<section class="card">${postForm(`${LINKS_PATH}/new`, fields)}</section>`
+  const body = html`<div class="head"><h1>${t('linkNew')}</h1></div>${problemNotice(problem, labelsOf(texts))}<section class="card">${postForm(`${LINKS_PATH}/new`, fields)}</section>`
   return { title: t('linkNew'), body, http: problem ? 422 : 200 }
 }
 
@@ -58,13 +73,13 @@ function showEdit(request: ScreenRequest, link: Link, problem?: ApiError): Scree
   const { texts, postForm, form } = request
   const { t } = texts
   const values = problem ? form : valuesOf(link, texts.zone)
-  const errors = fieldErrors(problem)
+  const errors = fieldErrors(problem, labelsOf(texts))
   const fields = html`${textFields(request, values, errors)}
 ${link.amount === null && boundFields(request, values, errors)}
 ${limitFields(request, values, errors, link)}
 <button>${t('save')}</button> <a class="button plain" href="${LINKS_PATH}/${link.uuid}">${t('back')}</a>`
   const title = t('linkEdit', { title: link.title })
-  const body = html`<div class="head"><h1>${title}</h1></div>${problemNotice(problem)}
+  const body = html`<div class="head"><h1>${title}</h1></div>${problemNotice(problem, labelsOf(texts))}
 <p class="dim">${t('linkFixed')}</p><section class="card">${postForm(`${LINKS_PATH}/${link.uuid}/edit`, fields)}</section>`
   return { title, body, http: problem ? 422 : 200 }
 }

@@ -18,6 +18,7 @@ import {
   written,
 } from '../../frame/components.ts'
 import { orShowProblem } from '../../frame/form-input.ts'
+import { NO_FIELDS } from '../../frame/issues.ts'
 import { listScreens } from '../../frame/list-screen.ts'
 import type { Screen, ScreenRequest, ScreenResponse } from '../../frame/screen.ts'
 import type { Texts } from '../../frame/texts.ts'
@@ -103,7 +104,7 @@ async function show(request: ScreenRequest, problem?: ApiError): Promise<ScreenR
   const body = html`<div class="head"><h1>${written(title)}</h1>${badge(texts, status)}<div class="actions">
 <a class="button plain" href="${url}" target="_blank" rel="noopener">${t('linkPreview')}</a>
 ${allows('paymentLinks.update') && html`<a class="button plain" href="${LINKS_PATH}/${uuid}/edit">${t('edit')}</a>`}</div></div>
-${query.done && notice('good', html`<p>${t(query.done === 'off' ? 'done_linkOff' : 'done_saved')}</p>`)}${problemNotice(problem)}
+${query.done && notice('good', html`<p>${t(query.done === 'off' ? 'done_linkOff' : 'done_saved')}</p>`)}${problemNotice(problem, NO_FIELDS)}
 <div class="split"><div><section class="card">${linkFacts(link, texts)}</section></div>
 <div><section class="card"><h2>${t('linkShare')}</h2><div class="qr">${trustedHtml(link.qr)}</div><p><a href="${url}"><bdi dir="ltr">${url}</bdi></a></p>${copyButton(texts, url)}</section>
 ${deactivateForm(request, link)}</div></div>${payments}`

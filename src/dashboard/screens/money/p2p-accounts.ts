@@ -78,6 +78,17 @@ function numberOf({ bankName, network, accountNumber, phoneNumber }: Destination
 
 type Values = Partial<Record<string, string>>
 
+const labelsOf = ({ t }: Texts) => ({
+  channel: t('method'),
+  currency: t('currency'),
+  country: t('country'),
+  accountName: t('accountName'),
+  bankName: t('bankName'),
+  accountNumber: t('accountNumber'),
+  network: t('network'),
+  phoneNumber: t('phoneNumber'),
+})
+
 const BANK_FIELDS = ['accountName', 'bankName', 'accountNumber'] as const
 const WALLET_FIELDS = ['accountName', 'network', 'phoneNumber'] as const
 
@@ -85,7 +96,7 @@ function showNew(request: ScreenRequest, problem?: ApiError): ScreenResponse {
   const { texts, form, person, postForm } = request
   const { t } = texts
   const values: Values = { currency: person.merchant.baseCurrency, ...form }
-  const errors = fieldErrors(problem)
+  const errors = fieldErrors(problem, labelsOf(texts))
   const channels = ACCOUNT_CHANNELS.map((value) => ({ value, label: texts.word('channel', value) }))
   const currencies = CURRENCY_CODES.map((value) => ({ value, label: value }))
   const fields = html`${selectField('channel', t('method'), channels, { value: values.channel, error: errors.channel })}
@@ -94,7 +105,7 @@ ${field('country', t('country'), { value: values.country, error: errors.country,
 ${inputs(BANK_FIELDS, texts, values, errors)}
 ${networkField(texts, NETWORKS, values, errors)}${inputs(['phoneNumber'], texts, values, errors)}
 <button>${t('accountCreate')}</button>`
-  const body = html`<div class="head"><h1>${t('accountNew')}</h1></div>${problemNotice(problem)}<section class="card">${postForm(`${ACCOUNTS_PATH}/new`, fields)}</section>`
+  const body = html`<div class="head"><h1>${t('accountNew')}</h1></div>${problemNotice(problem, labelsOf(texts))}<section class="card">${postForm(`${ACCOUNTS_PATH}/new`, fields)}</section>`
   return { title: t('accountNew'), body, http: problem ? 422 : 200 }
 }
 
@@ -131,7 +142,7 @@ function showOne(request: ScreenRequest, account: Account, problem?: ApiError): 
   const { texts, query } = request
   const { t } = texts
   const body = html`<div class="head"><h1>${written(account.accountName)}</h1>${badge(texts, account.isActive ? 'active' : 'inactive')}</div>
-${query.done && notice('good', html`<p>${t('done_saved')}</p>`)}${problemNotice(problem)}
+${query.done && notice('good', html`<p>${t('done_saved')}</p>`)}${problemNotice(problem, labelsOf(texts))}
 <div class="split"><div><section class="card">${facts([
     [t('account'), numberOf(account)],
     [t('method'), texts.word('channel', account.channel)],
@@ -145,7 +156,7 @@ ${query.done && notice('good', html`<p>${t('done_saved')}</p>`)}${problemNotice(
 function changeForm({ allows, texts, form, postForm }: ScreenRequest, account: Account, problem?: ApiError) {
   if (!allows('p2pAccounts.update')) return null
   const { t } = texts
-  const errors = fieldErrors(problem)
+  const errors = fieldErrors(problem, labelsOf(texts))
   const stored = Object.fromEntries(
     [...BANK_FIELDS, ...WALLET_FIELDS].map((name) => [name, account[name] ?? '']),
   )

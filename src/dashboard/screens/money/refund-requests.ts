@@ -144,7 +144,7 @@ async function show(request: ScreenRequest, one: RefundRequest, problem?: ApiErr
     one.status === 'awaiting_approval' ? { ...one, status: one.status } : refundOf(one, refunds)
   const earlier = refunds.filter(({ uuid }) => uuid !== one.refundUuid)
   const body = html`<div class="head"><h1>${title}</h1>${badge(texts, one.status)}</div>
-${isDone && notice('good', html`<p>${texts.word('done', `request_${one.status}`)}</p>`)}${problemNotice(problem)}
+${isDone && notice('good', html`<p>${texts.word('done', `request_${one.status}`)}</p>`)}${problemNotice(problem, { note: t('requestRejectReason') })}
 <div class="split"><div><section class="card">${await factsOf(request, one, payment, methodText(texts, destination))}</section>
 ${earlier.length > 0 && html`<h2>${t('earlierRefunds')}</h2>${table(t('earlierRefunds'), refundColumns(texts), earlier)}`}</div>
 <div>${explained && tellCustomer(texts, explained, destination)}${one.status === 'awaiting_approval' && actions(request, one)}</div></div>`

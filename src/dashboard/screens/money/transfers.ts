@@ -137,6 +137,8 @@ function actionScreen(
   }
 }
 
+const labelsOf = ({ t }: Texts) => ({ receivedAmount: t('confirmAmount'), reason: t('rejectReason') })
+
 async function load({ call, params: { uuid = '' } }: ScreenRequest): Promise<Transfer> {
   // A boundary: the operation returns a record of this schema.
   return (await call('p2pPayments.get', { params: { uuid } })).data as Transfer
@@ -149,7 +151,7 @@ function show(request: ScreenRequest, transfer: Transfer, problem?: ApiError): S
   const actions = ACTIONS[transfer.transferStatus].filter((action) => allows(OPERATIONS[action]))
   const title = t('transferTitle', { narration })
   const body = html`<div class="head"><h1>${title}</h1>${badge(texts, transfer.transferStatus)}</div>
-${query.done && notice('good', html`<p>${t('done_saved')}</p>`)}${problemNotice(problem)}
+${query.done && notice('good', html`<p>${t('done_saved')}</p>`)}${problemNotice(problem, labelsOf(texts))}
 <div class="split"><div><section class="card"><p class="big">${texts.amount(transfer.amountExpected, transfer.sourceCurrency)}</p>${transferFacts(transfer, texts)}</section></div>
 <div>${actions.map((action) => actionForm(request, action, transfer, problem))}</div></div>`
   return { title, body, http: problem ? 422 : 200 }
@@ -189,12 +191,13 @@ function destination({
 }
 
 function actionForm(
-  { texts: { t }, form, postForm }: ScreenRequest,
+  { texts, form, postForm }: ScreenRequest,
   action: Action,
   { uuid, amountExpected }: Transfer,
   problem: ApiError | undefined,
 ): Html {
-  const error = fieldErrors(problem)
+  const { t } = texts
+  const error = fieldErrors(problem, labelsOf(texts))
   const post = (fields: Html) => postForm(`${PATH}/${uuid}/${action}`, fields)
   if (action === 'confirm')
     return html`<section class="card"><h2>${t('confirmTitle')}</h2>${post(html`${field('receivedAmount', t('confirmAmount'), { value: form.receivedAmount ?? amountExpected, hint: t('confirmHint'), error: error.receivedAmount, isRequired: true, inputmode: 'decimal' })}<button>${t('confirmTransfer')}</button>`)}</section>`

@@ -14,9 +14,10 @@ import {
   tick,
   written,
 } from '../../frame/components.ts'
-import { orShowProblem } from '../../frame/form-input.ts'
+import { fieldErrors, orShowProblem } from '../../frame/form-input.ts'
 import { loadNames } from '../../frame/names.ts'
 import type { Screen, ScreenRequest, ScreenResponse } from '../../frame/screen.ts'
+import type { Texts } from '../../frame/texts.ts'
 
 const LIST = '/app/payments'
 const PATH = '/app/views'
@@ -113,7 +114,7 @@ async function showAll(request: ScreenRequest, problem?: ApiError): Promise<Scre
     { label: t('viewShared'), cell: ({ isShared }) => t(isShared ? 'yes' : 'no') },
   ]
   const body = html`<div class="head"><h1>${t('views')}</h1></div>
-${query.done === 'saved' && notice('good', html`<p>${t('done_view')}</p>`)}${problemNotice(problem)}
+${query.done === 'saved' && notice('good', html`<p>${t('done_view')}</p>`)}${problemNotice(problem, labelsOf(texts))}
 ${views.length === 0 ? empty(t('noViewsTitle'), t('noViewsText')) : table(t('views'), columns, views)}`
   return { title: t('views'), body, http: problem ? 422 : 200 }
 }
@@ -124,10 +125,10 @@ function showOne(request: ScreenRequest, view: SavedView, problem?: ApiError): S
   const { t } = texts
   const mayChange = view.userId === person.userId || person.scopes.includes('settings:write')
   const path = `${PATH}/${view.uuid}`
-  const forms = html`<section class="card">${postForm(path, html`${nameFields(request, view)}<button>${t('save')}</button>`)}</section>
+  const forms = html`<section class="card">${postForm(path, html`${nameFields(request, view, problem)}<button>${t('save')}</button>`)}</section>
 <section class="card">${postForm(`${path}/delete`, html`<button class="danger">${t('viewDelete')}</button>`)}</section>`
   const body = html`<div class="head"><h1>${written(view.name)}</h1><div class="actions"><a class="button plain" href="${LIST}?${view.query}">${t('viewOpen')}</a></div></div>
-${problemNotice(problem)}${mayChange && forms}`
+${problemNotice(problem, labelsOf(texts))}${mayChange && forms}`
   return { title: view.name, body, http: problem ? 422 : 200 }
 }
 
@@ -152,6 +153,15 @@ export async function viewsAbove(request: ScreenRequest): Promise<Html> {
 ${filters !== '' && !current && html`<details><summary>${t('viewSave')}</summary>${postForm(PATH, fields)}</details>`}`
 }
 
-function nameFields({ texts: { t } }: ScreenRequest, view?: SavedView): Html {
-  return html`${field('name', t('viewName'), { value: view?.name ?? '', isRequired: true })}${tick('isShared', t('viewShared'), view?.isShared ?? false)}`
+const labelsOf = ({ t }: Texts) => ({
+  name: t('viewName'),
+  isShared: t('viewShared'),
+  query: t('filtersTitle'),
+})
+
+function nameFields({ texts, form }: ScreenRequest, view?: SavedView, problem?: ApiError): Html {
+  const { t } = texts
+  const { name: error } = fieldErrors(problem, labelsOf(texts))
+  const value = problem ? form.name : view?.name
+  return html`${field('name', t('viewName'), { value, isRequired: true, error })}${tick('isShared', t('viewShared'), view?.isShared ?? false)}`
 }

@@ -8,7 +8,8 @@ import type { OperationId } from '../../../kit/http/route.ts'
 import type { BreakRecord, ReconciliationRecord } from '../../../reconciliation/schema.ts'
 import type { Area } from '../../frame/area.ts'
 import { badge, facts, field, notice, problemNotice, written } from '../../frame/components.ts'
-import { orShowProblem } from '../../frame/form-input.ts'
+import { fieldErrors, orShowProblem } from '../../frame/form-input.ts'
+import type { Labels } from '../../frame/issues.ts'
 import { listScreens } from '../../frame/list-screen.ts'
 import type { AreaRequest, Screen } from '../../frame/screen.ts'
 import type { Texts } from '../../frame/texts.ts'
@@ -99,6 +100,12 @@ export function amountOf(side: Break['ours'], texts: Texts): string {
   return side === null ? '' : texts.amount(side.amount, side.currency ?? '')
 }
 
+/** Both forms send a note: in the one that closes it is called the reason. */
+const labelsOf = ({ texts: { t }, form }: AreaRequest) => ({
+  owner: t('opsAssignedTo'),
+  note: t(form.reason === undefined ? 'note' : 'opsCloseReason'),
+})
+
 async function show(request: AreaRequest, problem?: ApiError) {
   const {
     base,
@@ -112,9 +119,9 @@ async function show(request: AreaRequest, problem?: ApiError) {
   const one = (await call('reconciliationBreaks.get', { params: { uuid } })).data as Break
   const title = texts.word('break', one.kind)
   const body = html`<div class="head"><h1>${title}</h1>${badge(texts, one.state)}</div>
-${query.done === 'saved' && notice('good', html`<p>${t('done_saved')}</p>`)}${problemNotice(problem)}
+${query.done === 'saved' && notice('good', html`<p>${t('done_saved')}</p>`)}${problemNotice(problem, labelsOf(request))}
 <div class="split"><div>${breakFacts(one, base, texts)}${side(t('opsOurs'), one.ours, texts)}${side(t('opsTheirs'), one.theirs, texts)}</div>
-<div>${one.state === 'open' && forms(request, one)}</div></div>`
+<div>${one.state === 'open' && forms(request, one, fieldErrors(problem, labelsOf(request)))}</div></div>`
   return { title, body, http: problem ? 422 : 200 }
 }
 
@@ -154,13 +161,14 @@ function side(title: string, record: Break['ours'], texts: Texts): Html | false 
   ])}</section>`
 }
 
-function forms(request: AreaRequest, { uuid, owner }: Break): Html {
+function forms(request: AreaRequest, { uuid, owner }: Break, errors: Labels): Html {
   const { base, texts, postForm, form, allows, principal } = request
   const { t } = texts
   const path = `${base}/breaks/${uuid}`
+  const isClosing = form.reason !== undefined
   const assignee = form.owner ?? owner ?? principal.user.name
-  const assign = html`${field('owner', t('opsAssignedTo'), { value: assignee, isRequired: true })}${field('note', t('note'), { value: form.note ?? '' })}<button class="plain">${t('opsAssign')}</button>`
-  const close = html`${field('reason', t('opsCloseReason'), { value: form.reason ?? '', isRequired: true })}<button>${t('opsClose')}</button>`
+  const assign = html`${field('owner', t('opsAssignedTo'), { value: assignee, isRequired: true, error: errors.owner })}${field('note', t('note'), { value: form.note ?? '', error: isClosing ? undefined : errors.note })}<button class="plain">${t('opsAssign')}</button>`
+  const close = html`${field('reason', t('opsCloseReason'), { value: form.reason ?? '', isRequired: true, error: isClosing ? errors.note : undefined })}<button>${t('opsClose')}</button>`
   return html`${allows('reconciliationBreaks.assign') && html`<section class="card"><h2>${t('opsAssign')}</h2>${postForm(`${path}/assign`, assign)}</section>`}
 ${allows('reconciliationBreaks.close') && html`<section class="card"><h2>${t('opsClose')}</h2><p>${t('opsCloseText')}</p>${postForm(`${path}/close`, close)}</section>`}`
 }

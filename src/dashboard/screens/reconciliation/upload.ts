@@ -10,6 +10,7 @@ import type { Area } from '../../frame/area.ts'
 import { field, notice, problemNotice, table, written } from '../../frame/components.ts'
 import { fieldErrors, orShowProblem, selectField } from '../../frame/form-input.ts'
 import type { AreaRequest, Screen, ScreenResponse } from '../../frame/screen.ts'
+import type { Texts } from '../../frame/texts.ts'
 import { amountOf } from './breaks.ts'
 
 type Preview = Static<typeof PreviewRecord>
@@ -55,7 +56,7 @@ async function submit(request: AreaRequest): Promise<ScreenResponse> {
 function readForm({ base, form, files: { file }, texts: { t, zone } }: AreaRequest) {
   if (!file) {
     const message = t('fileCsvMissing')
-    const details = [{ field: 'file', code: 'required', message }]
+    const details = [{ field: 'content', code: 'required', message }]
     throw new ApiError('validation_failed', { message, details })
   }
   const { gateway = '', format = '', merchant, coversFrom, coversTo } = form
@@ -80,9 +81,20 @@ async function show(
     accounts.length === 0
       ? notice('neutral', html`<p>${t('fileOwnAccountsOnly')}</p>`)
       : html`<section class="card"><p>${t('fileUploadText')}</p>${uploadForm(`${base}/reconciliations/new`, fields(request, accounts, problem))}</section>`
-  const body = html`<div class="head"><h1>${title}</h1></div>${problemNotice(problem)}${preview && previewed(preview, request)}${form}`
+  const body = html`<div class="head"><h1>${title}</h1></div>${problemNotice(problem, labelsOf(texts))}${preview && previewed(preview, request)}${form}`
   return { title, body, http: problem ? 422 : 200 }
 }
+
+const labelsOf = ({ t }: Texts) => ({
+  gateway: t('fileAccount'),
+  merchant: t('fileMerchant'),
+  format: t('fileFormat'),
+  // The API calls the bytes of the file its content.
+  content: t('fileCsv'),
+  fileName: t('fileCsv'),
+  coversFrom: t('fileFrom'),
+  coversTo: t('fileTo'),
+})
 
 interface Gateway {
   gateway: string
@@ -103,13 +115,13 @@ function fields(
   problem: ApiError | undefined,
 ): Html {
   const { t } = texts
-  const errors = fieldErrors(problem)
+  const errors = fieldErrors(problem, labelsOf(texts))
   const gateways = accounts.map(({ gateway, title }) => ({ value: gateway, label: title }))
   const formats = FORMATS.map((value) => ({ value, label: texts.word('format', value) }))
   return html`${selectField('gateway', t('fileAccount'), gateways, { value: form.gateway, error: errors.gateway })}
 ${base === '/ops' && field('merchant', t('fileMerchant'), { value: form.merchant ?? '', hint: t('fileMerchantHint'), error: errors.merchant })}
 ${selectField('format', t('fileFormat'), formats, { value: form.format, error: errors.format })}
-${field('file', t('fileCsv'), { type: 'file', hint: t('fileCsvHint'), error: errors.file })}
+${field('file', t('fileCsv'), { type: 'file', hint: t('fileCsvHint'), error: errors.content ?? errors.fileName })}
 ${field('coversFrom', t('fileFrom'), { type: 'date', value: form.coversFrom ?? '', error: errors.coversFrom })}
 ${field('coversTo', t('fileTo'), { type: 'date', value: form.coversTo ?? '', hint: t('filePeriodHint'), error: errors.coversTo })}
 <button>${t('fileReconcile')}</button> <button class="plain" name="action" value="preview">${t('filePreview')}</button>`

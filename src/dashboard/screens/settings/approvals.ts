@@ -6,8 +6,10 @@ import { ApiError } from '../../../core/errors.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
 import type { LimitSetting, SettingsChanges } from '../../../merchants/schema.ts'
 import { field, select } from '../../frame/components.ts'
-import { readAmount } from '../../frame/form-input.ts'
+import { fieldErrors, readAmount } from '../../frame/form-input.ts'
+import type { Labels } from '../../frame/issues.ts'
 import type { Screen, ScreenRequest, ScreenResponse } from '../../frame/screen.ts'
+import type { Texts } from '../../frame/texts.ts'
 import type { TextId } from '../../locales/en.ts'
 import { loadSettings, SETTINGS_PATH, saveSettings, settingsForm, settingsPage } from './frame.ts'
 
@@ -80,6 +82,21 @@ function eachGroup<Value>(read: (setting: LimitSetting) => Value): Record<LimitS
 const nameOf = (setting: LimitSetting, part: 'currency' | 'from', index: number | string) =>
   `${setting}-${part}-${index}`
 
+const apiName = (setting: LimitSetting, index: number, part: keyof LimitTexts) =>
+  `settings.${setting}.${index}.${part}`
+
+/** Each label begins with that of its setting: they have the same fields. An issue may be about the whole list. */
+function labelsOf({ t }: Texts, limits: Limits): Labels {
+  const pairs = GROUPS.flatMap(({ setting, title }) => [
+    [`settings.${setting}`, t(title)],
+    ...limits[setting].flatMap((_, index) => [
+      [apiName(setting, index, 'currency'), `${t(title)} · ${t('currency')}`],
+      [apiName(setting, index, 'from'), `${t(title)} · ${t('approvalFrom')}`],
+    ]),
+  ])
+  return Object.fromEntries(pairs)
+}
+
 /** A limit without an amount is left out. */
 function readGroup({ form }: ScreenRequest, setting: LimitSetting): LimitTexts[] {
   const start = nameOf(setting, 'from', '')
@@ -94,12 +111,14 @@ function readGroup({ form }: ScreenRequest, setting: LimitSetting): LimitTexts[]
 
 function show(request: ScreenRequest, limits: Limits, version: string, problem?: ApiError): ScreenResponse {
   const { t } = request.texts
+  const labels = labelsOf(request.texts, limits)
+  const errors = fieldErrors(problem, labels)
   const fields = html`<input type="hidden" name="version" value="${version}">${GROUPS.map(
     ({ setting, title, text }) =>
-      html`<fieldset><legend>${t(title)}</legend><p class="dim">${t(text)}</p>${groupFields(request, setting, limits[setting])}</fieldset>`,
+      html`<fieldset><legend>${t(title)}</legend><p class="dim">${t(text)}</p>${groupFields(request, setting, limits[setting], errors)}</fieldset>`,
   )}`
   const body = html`<p>${t('approvalsText')}</p><section class="card">${settingsForm(request, PATH, { fields })}</section>`
-  return settingsPage(request, { path: '/approvals', body, problem })
+  return settingsPage(request, { path: '/approvals', body, problem, labels })
 }
 
 /** The limits of one setting, and an empty one for a new limit. */
@@ -107,12 +126,13 @@ function groupFields(
   { texts: { t }, person }: ScreenRequest,
   setting: LimitSetting,
   limits: readonly LimitTexts[],
+  errors: Labels,
 ): Html[] {
   const currencies = CURRENCY_CODES.map((value) => ({ value, label: value }))
   const all = [...limits, { currency: person.merchant.baseCurrency, from: '' }]
   return all.map(
     ({ currency, from }, index) =>
       html`<div class="filters">${select(nameOf(setting, 'currency', index), t('currency'), currency, currencies)}
-${field(nameOf(setting, 'from', index), t('approvalFrom'), { value: from, inputmode: 'decimal' })}</div>`,
+${field(nameOf(setting, 'from', index), t('approvalFrom'), { value: from, inputmode: 'decimal', error: errors[apiName(setting, index, 'from')] })}</div>`,
   )
 }

@@ -1,9 +1,10 @@
-// What the screens of the settings share: their links, the forms that some roles can only read, and problems.
+// What the screens of the settings share: their links, and the forms that some roles can only read.
 
 import { ApiError } from '../../../core/errors.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
 import type { MerchantSettings, SettingsChanges } from '../../../merchants/schema.ts'
-import { notice, tabs } from '../../frame/components.ts'
+import { notice, problemNotice, tabs } from '../../frame/components.ts'
+import type { Labels } from '../../frame/issues.ts'
 import type { ScreenRequest, ScreenResponse } from '../../frame/screen.ts'
 
 export const SETTINGS_PATH = '/app/settings'
@@ -18,11 +19,12 @@ interface SettingsPage {
   path: '' | '/routing' | '/gateways' | '/approvals'
   body: Html
   problem?: ApiError
+  labels: Labels
 }
 
 export function settingsPage(
   { texts: { t }, query, allows }: ScreenRequest,
-  { path, body, problem }: SettingsPage,
+  { path, body, problem, labels }: SettingsPage,
 ): ScreenResponse {
   const links = [
     { href: SETTINGS_PATH, text: t('settingsGeneral') },
@@ -35,15 +37,9 @@ export function settingsPage(
     title,
     http: problem ? 422 : 200,
     body: html`<div class="head"><h1>${title}</h1></div>${tabs(title, links, `${SETTINGS_PATH}${path}`)}
-${query.done === 'saved' && notice('good', html`<p>${t('settingsSaved')}</p>`)}${problem && problemNotice(problem)}
+${query.done === 'saved' && notice('good', html`<p>${t('settingsSaved')}</p>`)}${problemNotice(problem, labels)}
 ${!allows('settings.update') && notice('neutral', html`<p>${t('settingsReadOnly')}</p>`)}${body}`,
   }
-}
-
-/** Every problem, because one form has many fields. */
-export function problemNotice({ message, details }: ApiError): Html {
-  if (details.length < 2) return notice('bad', html`<p>${message}</p>`)
-  return notice('bad', html`<ul>${details.map((issue) => html`<li>${issue.message}</li>`)}</ul>`)
 }
 
 /** The form; without its button for a role that can only read the settings. */

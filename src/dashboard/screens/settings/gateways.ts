@@ -3,9 +3,11 @@
 import { ApiError } from '../../../core/errors.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
 import { accountOf } from '../../../people/accounts.ts'
-import { area, facts, field, notice, table } from '../../frame/components.ts'
+import { area, facts, field, notice, problemNotice, table } from '../../frame/components.ts'
+import { fieldErrors } from '../../frame/form-input.ts'
+import { type Labels, NO_FIELDS } from '../../frame/issues.ts'
 import type { Screen, ScreenRequest, ScreenResponse } from '../../frame/screen.ts'
-import { problemNotice, SETTINGS_PATH, settingsPage } from './frame.ts'
+import { SETTINGS_PATH, settingsPage } from './frame.ts'
 
 interface ListedGateway {
   gateway: string
@@ -80,7 +82,7 @@ async function list(request: ScreenRequest): Promise<ScreenResponse> {
   ]
   const body = html`${query.removed && notice('good', html`<p>${t('gatewayRemoved')}</p>`)}<p>${t('gatewaysText')}</p>
 ${table(t('settingsGateways'), columns, gateways)}`
-  return settingsPage(request, { path: '/gateways', body })
+  return settingsPage(request, { path: '/gateways', body, labels: NO_FIELDS })
 }
 
 async function load({ call, params: { gateway = '' } }: ScreenRequest): Promise<Gateway> {
@@ -127,10 +129,11 @@ function show(
   const { texts, query } = request
   const { t } = texts
   const { title, account } = loaded
+  const labels = labelsOf(loaded)
   const body = html`<p><a href="${PATH}">${t('settingsGateways')}</a></p><div class="head"><h1>${title}</h1></div>
 ${query.done === 'saved' && notice('good', html`<p>${t('settingsSaved')}</p>`)}${tested}
-${problem && problemNotice(problem)}${(problem || query.again) && html`<p>${t('credentialsAgain')}</p>`}
-<div class="split"><section class="card"><h2>${t('credentialsTitle')}</h2>${credentialForm(request, loaded)}</section>
+${problemNotice(problem, labels)}${(problem || query.again) && html`<p>${t('credentialsAgain')}</p>`}
+<div class="split"><section class="card"><h2>${t('credentialsTitle')}</h2>${credentialForm(request, loaded, fieldErrors(problem, labels))}</section>
 <div>${account && accountCard(request, loaded, account)}</div></div>`
   return { title, body, http: problem ? 422 : 200 }
 }
@@ -152,14 +155,24 @@ function accountCard(request: ScreenRequest, { gateway }: Gateway, account: Acco
 <details><summary>${t('gatewayRemove')}</summary>${postForm(`${PATH}/${gateway}/remove`, remove)}</details></section>`
 }
 
+const apiName = (name: string) => `credentials.${name}`
+
+/** A credential has the name that its provider gives it, in every language. */
+const labelsOf = ({ credentials, limits }: Gateway): Labels =>
+  Object.fromEntries([...credentials, ...limits].map(({ name }) => [apiName(name), name]))
+
 /** What was entered as a credential is never written into the page. */
-function credentialForm({ postForm, texts: { t }, form }: ScreenRequest, loaded: Gateway): Html {
+function credentialForm(
+  { postForm, texts: { t }, form }: ScreenRequest,
+  loaded: Gateway,
+  errors: Labels,
+): Html {
   const { gateway, title, credentials, limits, account } = loaded
   return postForm(
     `${PATH}/${gateway}`,
     html`<p>${t('credentialsReplace', { title })}</p>
-${credentials.map(({ name, meaning, isRequired }) => area(name, name, { hint: meaning, isRequired }))}
-<h2>${t('limitsTitle')}</h2>${limits.map(({ name, meaning }) => field(name, name, { hint: meaning, value: form[name] ?? account?.limits[name] ?? '' }))}
+${credentials.map(({ name, meaning, isRequired }) => area(name, name, { hint: meaning, isRequired, error: errors[apiName(name)] }))}
+<h2>${t('limitsTitle')}</h2>${limits.map(({ name, meaning }) => field(name, name, { hint: meaning, value: form[name] ?? account?.limits[name] ?? '', error: errors[apiName(name)] }))}
 <button>${t('save')}</button>`,
   )
 }

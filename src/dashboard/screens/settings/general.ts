@@ -1,12 +1,15 @@
 // Name, logo, colour, help, language and time zone, beside a preview of the checkout.
 
-import { ApiError } from '../../../core/errors.ts'
+import { type ApiError, errorFromIssues } from '../../../core/errors.ts'
 import { isLanguage, LANGUAGE_CODES, LANGUAGES } from '../../../core/languages.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
 import { toLogoUri } from '../../../merchants/logo.ts'
 import type { MerchantSettings, SettingsChanges } from '../../../merchants/schema.ts'
-import { field, notice, select } from '../../frame/components.ts'
+import { field, notice } from '../../frame/components.ts'
+import { fieldErrors, selectField } from '../../frame/form-input.ts'
+import type { Labels } from '../../frame/issues.ts'
 import type { Screen, ScreenRequest, ScreenResponse } from '../../frame/screen.ts'
+import type { Texts } from '../../frame/texts.ts'
 import { loadSettings, SETTINGS_PATH, saveSettings, settingsForm, settingsPage } from './frame.ts'
 import { checkoutPreview } from './preview.ts'
 
@@ -74,11 +77,10 @@ function chosenLogo({ form, files: { logoFile } }: ScreenRequest): string | null
   return form.logo || undefined
 }
 
-function logoProblem({ files: { logoFile }, texts: { t } }: ScreenRequest): ApiError | undefined {
+function logoProblem({ files: { logoFile } }: ScreenRequest): ApiError | undefined {
   const read = logoFile && toLogoUri(logoFile.bytes)
   if (typeof read !== 'string') return undefined
-  const message = `${t('logo')}: ${read}`
-  return new ApiError('validation_failed', { message })
+  return errorFromIssues([{ field: 'settings.branding.logo', code: 'invalid_format', message: read }])
 }
 
 function show(
@@ -87,29 +89,42 @@ function show(
   { problem, isPreview = false }: { problem?: ApiError; isPreview?: boolean } = {},
 ): ScreenResponse {
   const { t } = request.texts
+  const labels = labelsOf(request.texts)
   const buttons = html`<button class="plain" name="action" value="preview">${t('preview')}</button>`
   const form = settingsForm(request, SETTINGS_PATH, {
-    fields: fieldsOf(request, general),
+    fields: fieldsOf(request, general, fieldErrors(problem, labels)),
     ...{ buttons, hasFiles: true },
   })
   const body = html`${isPreview && notice('wait', html`<p>${t('previewUnsaved')}</p>`)}
 <div class="split"><section class="card">${form}</section><div>${checkoutPreview(request, general.branding)}</div></div>`
-  return settingsPage(request, { path: '', body, problem })
+  return settingsPage(request, { path: '', body, problem, labels })
 }
 
-function fieldsOf({ texts: { t }, person, form }: ScreenRequest, general: General): Html {
+const labelsOf = ({ t }: Texts) => ({
+  'settings.branding.displayName': t('displayName'),
+  'settings.branding.logo': t('logo'),
+  'settings.branding.accentColor': t('colour'),
+  'settings.branding.supportEmail': t('supportEmail'),
+  'settings.branding.supportPhone': t('supportPhone'),
+  'settings.branding.supportUrl': t('supportUrl'),
+  'settings.locale': t('payerLanguage'),
+  'settings.timeZone': t('timeZone'),
+})
+
+function fieldsOf({ texts: { t }, person, form }: ScreenRequest, general: General, errors: Labels): Html {
   const { branding, locale, timeZone } = general
   const languages = LANGUAGE_CODES.map((code) => ({ value: code, label: LANGUAGES[code].name }))
   const chosen = locale !== null && isLanguage(locale) ? locale : ''
+  const errorOf = (name: string) => errors[`settings.branding.${name}`]
   const keepsLogo = form.action === 'preview' && branding.logo
-  return html`${field('displayName', t('displayName'), { value: branding.displayName ?? '', hint: t('displayNameHint', { name: person.merchant.name }) })}
-${field('logoFile', t('logo'), { type: 'file', hint: t('logoHint') })}${keepsLogo && html`<input type="hidden" name="logo" value="${keepsLogo}">`}
+  return html`${field('displayName', t('displayName'), { value: branding.displayName ?? '', hint: t('displayNameHint', { name: person.merchant.name }), error: errorOf('displayName') })}
+${field('logoFile', t('logo'), { type: 'file', hint: t('logoHint'), error: errorOf('logo') })}${keepsLogo && html`<input type="hidden" name="logo" value="${keepsLogo}">`}
 ${branding.logo !== null && html`<label class="tick"><input type="checkbox" name="removeLogo" value="1"> <span>${t('logoRemove')}</span></label>`}
-${field('accentColor', t('colour'), { type: 'color', value: branding.accentColor ?? USUAL_COLOUR, hint: t('colourHint') })}
+${field('accentColor', t('colour'), { type: 'color', value: branding.accentColor ?? USUAL_COLOUR, hint: t('colourHint'), error: errorOf('accentColor') })}
 ${branding.accentColor !== null && html`<label class="tick"><input type="checkbox" name="usualColour" value="1"> <span>${t('colourUsual')}</span></label>`}
-${field('supportEmail', t('supportEmail'), { value: branding.supportEmail ?? '', type: 'email' })}
-${field('supportPhone', t('supportPhone'), { value: branding.supportPhone ?? '', type: 'tel', hint: t('supportPhoneHint') })}
-${field('supportUrl', t('supportUrl'), { value: branding.supportUrl ?? '', type: 'url' })}
-<div class="field">${select('locale', t('payerLanguage'), chosen, [{ value: '', label: t('payerLanguageAny') }, ...languages])}</div>
-${field('timeZone', t('timeZone'), { value: timeZone ?? '', hint: t('timeZoneHint'), list: ZONES })}`
+${field('supportEmail', t('supportEmail'), { value: branding.supportEmail ?? '', type: 'email', error: errorOf('supportEmail') })}
+${field('supportPhone', t('supportPhone'), { value: branding.supportPhone ?? '', type: 'tel', hint: t('supportPhoneHint'), error: errorOf('supportPhone') })}
+${field('supportUrl', t('supportUrl'), { value: branding.supportUrl ?? '', type: 'url', error: errorOf('supportUrl') })}
+${selectField('locale', t('payerLanguage'), [{ value: '', label: t('payerLanguageAny') }, ...languages], { value: chosen, error: errors['settings.locale'] })}
+${field('timeZone', t('timeZone'), { value: timeZone ?? '', hint: t('timeZoneHint'), list: ZONES, error: errors['settings.timeZone'] })}`
 }

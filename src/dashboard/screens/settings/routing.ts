@@ -4,8 +4,11 @@ import { CURRENCY_CODES } from '../../../core/currency.ts'
 import type { ApiError } from '../../../core/errors.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
 import type { SettingsChanges } from '../../../merchants/schema.ts'
-import { field, select } from '../../frame/components.ts'
+import { field } from '../../frame/components.ts'
+import { fieldErrors, selectField } from '../../frame/form-input.ts'
+import type { Labels } from '../../frame/issues.ts'
 import type { Screen, ScreenRequest, ScreenResponse } from '../../frame/screen.ts'
+import type { Texts } from '../../frame/texts.ts'
 import { loadSettings, SETTINGS_PATH, saveSettings, settingsForm, settingsPage } from './frame.ts'
 
 const PATH = `${SETTINGS_PATH}/routing`
@@ -80,18 +83,46 @@ async function show(request: ScreenRequest, rules: RuleTexts[], problem?: ApiErr
   // A boundary: the operation returns gateways with names.
   const gateways = (await request.call('ownGateways.list')).data as { gateway: string }[]
   const names = gateways.map(({ gateway }) => gateway).join(', ')
-  const fields = html`${rules.map((rule, index) => ruleFields(request, rule, index, t('routingRule', { number: index + 1 })))}
-${ruleFields(request, NO_RULE, rules.length, t('routingNew'))}`
+  const labels = labelsOf(request.texts, rules.length)
+  const errors = fieldErrors(problem, labels)
+  const fields = html`${rules.map((rule, index) => ruleFields(request, { rule, index, errors, title: t('routingRule', { number: index + 1 }) }))}
+${ruleFields(request, { rule: NO_RULE, index: rules.length, errors, title: t('routingNew') })}`
   const body = html`<p>${t('routingText')}</p><p class="dim">${t('routingNames', { names })}</p>
 ${settingsForm(request, PATH, { fields })}`
-  return settingsPage(request, { path: '/routing', body, problem })
+  return settingsPage(request, { path: '/routing', body, problem, labels })
 }
 
-function ruleFields({ texts: { t } }: ScreenRequest, rule: RuleTexts, index: number, title: string): Html {
+const apiName = (index: number, part: keyof RuleTexts) => `settings.routing.${index}.${part}`
+
+/** Each label begins with that of its rule: the rules have the same fields. */
+function labelsOf({ t }: Texts, count: number): Labels {
+  const parts = [
+    ['currency', t('currency')],
+    ['prefer', t('routingPrefer')],
+    ['exclude', t('routingExclude')],
+    ['split', t('routingSplit')],
+  ] as const
+  const ofRule = (_: unknown, index: number) =>
+    parts.map(([part, label]) => [
+      apiName(index, part),
+      `${t('routingRule', { number: index + 1 })} · ${label}`,
+    ])
+  return Object.fromEntries(Array.from({ length: count }, ofRule).flat())
+}
+
+interface RuleFields {
+  rule: RuleTexts
+  index: number
+  title: string
+  errors: Labels
+}
+
+function ruleFields({ texts: { t } }: ScreenRequest, { rule, index, title, errors }: RuleFields): Html {
+  const errorOf = (part: keyof RuleTexts) => errors[apiName(index, part)]
   const currencies = CURRENCY_CODES.map((value) => ({ value, label: value }))
   return html`<fieldset class="card"><legend class="visually-hidden">${title}</legend><h2>${title}</h2>
-<div class="field">${select(`currency${index}`, t('currency'), rule.currency, [{ value: '', label: t('routingOthers') }, ...currencies])}</div>
-${field(`prefer${index}`, t('routingPrefer'), { value: rule.prefer, hint: t('routingPreferHint') })}
-${field(`split${index}`, t('routingSplit'), { value: rule.split, hint: t('routingSplitHint') })}
-${field(`exclude${index}`, t('routingExclude'), { value: rule.exclude })}</fieldset>`
+${selectField(`currency${index}`, t('currency'), [{ value: '', label: t('routingOthers') }, ...currencies], { value: rule.currency, error: errorOf('currency') })}
+${field(`prefer${index}`, t('routingPrefer'), { value: rule.prefer, hint: t('routingPreferHint'), error: errorOf('prefer') })}
+${field(`split${index}`, t('routingSplit'), { value: rule.split, hint: t('routingSplitHint'), error: errorOf('split') })}
+${field(`exclude${index}`, t('routingExclude'), { value: rule.exclude, error: errorOf('exclude') })}</fieldset>`
 }
