@@ -223,10 +223,34 @@ describe('reports and the money of a payment', () => {
     }
   })
 
-  it('reports the chosen period, refuses one that is too long, and needs the right', async () => {
+  it('reports the chosen period, and says beside the field why another one is refused', async () => {
     const { text } = await owner.get('/app/reports?from=2020-01-01&to=2020-01-31')
     assert.match(text, /No payments in this period/)
-    assert.equal((await owner.get('/app/reports?from=2020-01-01&to=2022-01-31')).http, 400)
+    for (const [period, field] of [
+      ['from=2020-01-01&to=2022-01-31', 'to'],
+      ['from=yesterday', 'from'],
+      ['from=2026-02-31&to=2026-03-01', 'from'],
+      ['from=2026-03-02&to=2026-03-01', 'to'],
+    ]) {
+      const refused = await owner.get(`/app/reports?${period}&by=gateway`)
+      assert.equal(refused.http, 422, refused.text)
+      assert.match(refused.text, new RegExp(`id="f-${field}-error">[A-Z]`), period)
+      assert.match(refused.text, /<option value="gateway" selected>/)
+      const file = await owner.get(`/app/reports/export?${period}`)
+      assert.equal(file.headers.get('location'), `/app/reports?${period}`)
+    }
+  })
+
+  it('shows the wallet with a sentence beside a day that does not exist, also where it explains a balance', async () => {
+    const query = 'currency=KES&createdFrom=2026-02-31'
+    const refused = await owner.get(`/app/wallet?${query}`)
+    assert.equal(refused.http, 422, refused.text)
+    assert.match(refused.text, /id="f-createdFrom-error">[A-Z]/)
+    const file = await owner.get(`/app/wallet/export?${query}`)
+    assert.equal(file.headers.get('location'), `/app/wallet?${query}`)
+  })
+
+  it('needs the right to reports', async () => {
     const support = await signInAs(service, merchant.uuid, 'support')
     assert.equal((await support.get('/app/reports')).http, 403)
   })

@@ -1,6 +1,6 @@
 // What the API says about the fields of a form or a filter, with the labels that people see instead of its names.
 
-import type { ApiError } from '../../core/errors.ts'
+import { ApiError } from '../../core/errors.ts'
 
 /** The labels of a form by the names of the API. An entry of a list has the label of the list. */
 export type Labels = Readonly<Partial<Record<string, string>>>
@@ -40,6 +40,11 @@ function sentence(message: string, field: string, labels: Labels): string {
   // Names such as minAmount are no words of a sentence.
   const named = compared.replaceAll(/\b[a-z]+[A-Z]\w*\b/g, quoted)
   return named.charAt(0).toUpperCase() + named.slice(1)
+}
+
+/** Whether the API refused a field of these labels, such as a filter that a person has written into the address. */
+export function isAbout(error: unknown, labels: Labels): error is ApiError {
+  return error instanceof ApiError && error.details.some(({ field }) => labels[field] !== undefined)
 }
 
 /** Whether the message of the error only repeats what its first issue says. */

@@ -1,6 +1,6 @@
 // A list of the API as a screen: filters in the address, a table, pages by cursor, and the export of what is shown.
 
-import { ApiError } from '../../core/errors.ts'
+import type { ApiError } from '../../core/errors.ts'
 import { isUuid } from '../../core/ids.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import type { OperationId, RouteResponse } from '../../kit/http/route.ts'
@@ -19,8 +19,8 @@ import {
   textFilter,
 } from './components.ts'
 import { fieldErrors } from './form-input.ts'
-import type { Labels } from './issues.ts'
-import type { AreaRequest, Screen, ScreenRequest } from './screen.ts'
+import { isAbout, type Labels } from './issues.ts'
+import type { AreaRequest, Screen, ScreenRequest, ScreenResponse } from './screen.ts'
 import type { Texts } from './texts.ts'
 
 interface Filter {
@@ -119,14 +119,21 @@ function wholeDay(name: string, day: string, zone: string): string {
   return name.endsWith('To') ? endOfDay(day, zone) : startOfDay(day, zone)
 }
 
+const labelsOf = ({ filters }: { filters: readonly Filter[] }, { t }: Texts): Labels =>
+  Object.fromEntries(filters.map(({ name, label }) => [name, t(label)]))
+
+/** What is wrong with a filter is said by the screen. */
 async function exportRows(
   operation: OperationId,
-  screen: { filters: readonly Filter[] },
+  screen: { path: string; filters: readonly Filter[] },
   request: AreaRequest,
-) {
-  const { file } = await request.call(operation, { query: queryOf(screen, request) })
-  if (!file) throw new Error(`${operation} returned no file`)
-  return { file }
+): Promise<ScreenResponse> {
+  const { base, call, query, texts } = request
+  const ask = () => call(operation, { query: queryOf(screen, request) })
+  const { answer, problem } = await orProblem(ask, labelsOf(screen, texts))
+  if (problem) return { redirectTo: addressWith(`${base}${screen.path}`, query, {}) }
+  if (!answer?.file) throw new Error(`${operation} returned no file`)
+  return { file: answer.file }
 }
 
 async function show<Row, Request extends AreaRequest>(screen: ListScreen<Row, Request>, request: Request) {
@@ -138,13 +145,15 @@ async function show<Row, Request extends AreaRequest>(screen: ListScreen<Row, Re
     ? {}
     : { cursor: query.cursor, page: query.page, limit: String(screen.rows ?? ROWS) }
   const input = { ...queryOf(screen, request), ...page, ...(screen.sort && { sort: screen.sort }) }
-  const labels = Object.fromEntries(screen.filters.map(({ name, label }) => [name, t(label)]))
-  const [{ data, meta, problem }, intro, outro, views] = await Promise.all([
+  const labels = labelsOf(screen, texts)
+  const [listed, introduced, outro, views] = await Promise.all([
     orProblem(() => call(screen.list, { query: input }), labels),
-    screen.intro?.(request),
+    orProblem(async () => screen.intro?.(request), labels),
     screen.outro?.(request),
     screen.views?.(request),
   ])
+  const problem = listed.problem ?? introduced.problem
+  const { data = [], meta }: Partial<RouteResponse> = listed.answer ?? {}
   const errors = fieldErrors(problem, labels)
   const form = screen.filters.length > 0 && (await filterForm(screen, request, errors))
   // A boundary: the operation returns records of its schema, and the screen names their type.
@@ -155,7 +164,7 @@ async function show<Row, Request extends AreaRequest>(screen: ListScreen<Row, Re
     canExport &&
     html`<a class="button plain" href="${addressWith(`${path}/export`, query, { cursor: undefined, page: undefined })}">${t('export')}</a>`
   }</div></div>
-${intro}
+${introduced.answer}
 ${problemNotice(problem, labels)}
 ${form && folded(screen.filters, request, html`${views}${form}`, problem !== undefined)}
 ${searchNotice(texts, meta)}
@@ -175,16 +184,16 @@ function folded(
   return html`<details class="fold"${isOpen && html` open`}><summary>${texts.t('filtersTitle')}${chosen > 0 && html` (${texts.number(chosen)})`}</summary>${body}</details>`
 }
 
-type Answer = Pick<RouteResponse, 'data' | 'meta'> & { problem?: ApiError }
-
 /** The API refuses a filter that a person has written: the screen stays, with the reason. Other errors have a page of their own. */
-async function orProblem(list: () => Promise<RouteResponse>, labels: Labels): Promise<Answer> {
+async function orProblem<Answer>(
+  ask: () => Promise<Answer>,
+  labels: Labels,
+): Promise<{ answer?: Answer; problem?: ApiError }> {
   try {
-    return await list()
+    return { answer: await ask() }
   } catch (error) {
-    const isOfFilter = error instanceof ApiError && error.details.some(({ field }) => labels[field])
-    if (!isOfFilter) throw error
-    return { data: [], problem: error }
+    if (!isAbout(error, labels)) throw error
+    return { problem: error }
   }
 }
 

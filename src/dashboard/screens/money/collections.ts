@@ -53,6 +53,8 @@ export function readChoices(request: ScreenRequest): Choices {
   }
 }
 
+export const periodLabels = ({ t }: Texts) => ({ from: t('from'), to: t('to') })
+
 export async function loadCollections(
   { call, texts }: ScreenRequest,
   { from, to }: Period,

@@ -4,9 +4,11 @@ import { BYTE_ORDER_MARK, csvLine, trustedCell } from '../../../kit/http/csv.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
 import type { OperationId } from '../../../kit/http/route.ts'
 import { dayIn, endOfDay, startOfDay } from '../../../kit/time-zone.ts'
+import { addressWith } from '../../frame/components.ts'
+import { isAbout } from '../../frame/issues.ts'
 import type { Screen, ScreenRequest, ScreenResponse } from '../../frame/screen.ts'
 import type { TextId } from '../../locales/en.ts'
-import { type Choices, type Collection, loadCollections, readChoices } from './collections.ts'
+import { type Collection, loadCollections, periodLabels, readChoices } from './collections.ts'
 
 const MONTH_PATH = '/app/reports/month'
 
@@ -30,8 +32,18 @@ const COLUMNS = [
   'refundedAmount',
 ] as const satisfies (keyof Collection)[]
 
+/** What is wrong with the period is said by the screen. */
 async function exportReport(request: ScreenRequest): Promise<ScreenResponse> {
-  const { period, by }: Choices = readChoices(request)
+  try {
+    return await reportFile(request)
+  } catch (error) {
+    if (!isAbout(error, periodLabels(request.texts))) throw error
+    return { redirectTo: addressWith('/app/reports', request.query, {}) }
+  }
+}
+
+async function reportFile(request: ScreenRequest): Promise<ScreenResponse> {
+  const { period, by } = readChoices(request)
   const rows = await loadCollections(request, period, `currency,${by}`)
   // The names of gateways, channels and states are ours.
   const lines = rows.map((row) => csvLine(COLUMNS.map((name) => trustedCell(String(row[name] ?? '')))))

@@ -2,10 +2,22 @@
 
 import { type Html, html } from '../../../kit/http/html.ts'
 import { shareBar } from '../../frame/chart.ts'
-import { addressWith, type Column, empty, facts, select, table, textFilter } from '../../frame/components.ts'
+import {
+  addressWith,
+  type Column,
+  empty,
+  facts,
+  problemNotice,
+  select,
+  table,
+  textFilter,
+} from '../../frame/components.ts'
+import { fieldErrors } from '../../frame/form-input.ts'
+import { isAbout, type Labels, NO_FIELDS } from '../../frame/issues.ts'
 import type { Screen, ScreenRequest, ScreenResponse } from '../../frame/screen.ts'
 import type { Texts } from '../../frame/texts.ts'
 import {
+  type Choices,
   type Collection,
   collectedLink,
   currenciesOf,
@@ -17,6 +29,7 @@ import {
   loadOwnAccounts,
   type Period,
   paidText,
+  periodLabels,
   readChoices,
 } from './collections.ts'
 import { monthForm } from './report-files.ts'
@@ -31,21 +44,43 @@ export const reportScreen: Screen = {
   handle: show,
 }
 
+/** With a wrong period the choices stay, with the reason beside the field. */
 async function show(request: ScreenRequest): Promise<ScreenResponse> {
+  const chosen = readChoices(request)
+  const labels = periodLabels(request.texts)
+  try {
+    return page(request, chosen, await figuresOf(request, chosen))
+  } catch (error) {
+    if (!isAbout(error, labels)) throw error
+    return { ...page(request, chosen, problemNotice(error, labels), fieldErrors(error, labels)), http: 422 }
+  }
+}
+
+function page(
+  request: ScreenRequest,
+  { period, by }: Choices,
+  figures: Html | null,
+  errors: Labels = NO_FIELDS,
+): { title: string; body: Html } {
   const { query, texts } = request
   const { t } = texts
-  const { period, by } = readChoices(request)
+  const file = addressWith(`${PATH}/export`, query, { currency: undefined })
+  const body = html`<div class="head"><h1>${t('reportsTitle')}</h1><div class="actions"><a class="button plain" href="${file}">${t('export')}</a></div></div>
+${monthForm(request)}${presets(request, by)}${choices(request, period, by, errors)}
+${figures}`
+  return { title: t('reportsTitle'), body }
+}
+
+async function figuresOf(request: ScreenRequest, { period, by }: Choices): Promise<Html> {
+  const { texts } = request
+  const { t } = texts
   const [totals, rows, ownAccounts] = await Promise.all([
     loadCollections(request, period, 'currency'),
     loadCollections(request, period, `currency,${by}`),
     loadOwnAccounts(request, period),
   ])
-  const file = addressWith(`${PATH}/export`, query, { currency: undefined })
-  const body = html`<div class="head"><h1>${t('reportsTitle')}</h1><div class="actions"><a class="button plain" href="${file}">${t('export')}</a></div></div>
-${monthForm(request)}${presets(request, by)}${choices(request, period, by)}
-${totals.length === 0 ? empty(t('noReportTitle'), t('noReportText')) : html`${summaries(request, totals, ownAccounts, period)}${by === 'day' ? byDay(request, rows, period) : byGroup(request, rows, by, period)}`}
+  return html`${totals.length === 0 ? empty(t('noReportTitle'), t('noReportText')) : html`${summaries(request, totals, ownAccounts, period)}${by === 'day' ? byDay(request, rows, period) : byGroup(request, rows, by, period)}`}
 ${notes(totals, texts)}`
-  return { title: t('reportsTitle'), body }
 }
 
 /** What the figures mean, and why they may differ from the files. */
@@ -70,10 +105,10 @@ function presets(request: ScreenRequest, by: string): Html {
   return html`<ul class="tabs">${links}</ul>`
 }
 
-function choices({ texts }: ScreenRequest, { from, to }: Period, by: string): Html {
+function choices({ texts }: ScreenRequest, { from, to }: Period, by: string, errors: Labels): Html {
   const { t } = texts
   const groups = GROUPS.map((value) => ({ value, label: texts.word('by', value) }))
-  return html`<form class="filters" method="get" action="${PATH}">${textFilter('from', t('from'), { value: from, type: 'date' })}${textFilter('to', t('to'), { value: to, type: 'date' })}
+  return html`<form class="filters" method="get" action="${PATH}">${textFilter('from', t('from'), { value: from, type: 'date', error: errors.from })}${textFilter('to', t('to'), { value: to, type: 'date', error: errors.to })}
 ${select('by', t('reportBy'), by, groups)}<div class="go"><button>${t('filter')}</button></div></form>`
 }
 
