@@ -250,7 +250,7 @@ describe('files and balances in the dashboard', () => {
     const tomorrow = new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10)
     const later = (await person.get(`/app/wallet?currency=KES&createdFrom=${tomorrow}`)).text
     assert.match(later, /At the beginning<\/td><td[^>]*><\/td><td[^>]*>KSh\s?0<\/td><td[^>]*>KSh\s?1,250\.50/)
-    assert.equal((await person.get('/app/wallet?currency=KES&createdFrom=x')).http, 400)
+    assert.equal((await person.get('/app/wallet?currency=KES&createdFrom=x')).http, 422)
     const payment = (await person.get(`/app/payments/${paid.uuid}`)).text
     assert.ok(payment.includes(`/app/wallet?payment=${paid.uuid}`))
     const lines = (await person.get(`/app/wallet?payment=${paid.uuid}&type=capture`)).text
