@@ -160,8 +160,8 @@ describe('indexes of every table', () => {
       join pg_attribute a on a.attrelid = t.oid and a.attname = 'merchant_id'
       where t.relkind = 'r' and not t.relispartition and t.${OUR_SCHEMAS}
         and not coalesce(a.attoptions @> '{n_distinct=10}', false)`)
-    // A merchant has few of these rows, and queries read all of them (0013_row_level_security.sql).
-    assert.deepEqual(unconfigured, [{ table: 'webhook_endpoints' }])
+    // A merchant has few of these rows, and queries read all of them (0013_row_level_security.sql), or has one.
+    assert.deepEqual(unconfigured.map(({ table }) => table).sort(), ['merchant_cells', 'webhook_endpoints'])
   })
 
   it('lists only existing tables as small', () => {

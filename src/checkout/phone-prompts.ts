@@ -7,11 +7,12 @@ import type { CheckoutChoice } from '../gateways/gateway.ts'
 import type { Candidate } from '../gateways/registry.ts'
 import { addMs } from '../kit/clock.ts'
 import { hmacSha256 } from '../kit/crypto.ts'
+import type { Db } from '../kit/db/db.ts'
 import { readPhone } from '../kit/phone.ts'
 import { isOpenAttempt } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
-import { type ClaimedPrompt, claimPrompt } from './phone-prompt-queries.ts'
+import { claimPrompt, findPromptEnd, type PromptClaim, type PromptHolder } from './phone-prompt-queries.ts'
 
 const SECOND_MS = 1_000
 
@@ -124,7 +125,7 @@ export async function claimPhone(
   const limit = app.settings.promptsPerNumber
   if (phone === undefined || limit === 0) return
   const now = app.clock.now()
-  const claimed = await claimPrompt(app.instanceDb, {
+  await claimUntilKnown(app, {
     phoneHash: hmacSha256(app.promptKey, phone),
     attemptKey,
     now,
@@ -133,12 +134,39 @@ export async function claimPhone(
     limit,
     isCounted: !isFailover,
   })
-  if (!claimed.isAllowed) throw rejectedClaim(claimed, now)
 }
 
-function rejectedClaim({ openUntil, windowEndsAt }: ClaimedPrompt, now: Date): ApiError {
-  if (openUntil !== null)
-    return new ApiError('phone_busy', { retryAfterSeconds: secondsUntil(openUntil, now) })
+// Another attempt may claim the phone each time before we know when the prompt of the last one ends.
+const CLAIM_ATTEMPTS = 3
+
+/** A phone that had a prompt before is claimed again once we know when that one ends, from the attempt's own database. */
+async function claimUntilKnown(app: PaymentsApp, claim: Omit<PromptClaim, 'holder'>): Promise<void> {
+  const { now } = claim
+  let holder: PromptHolder | undefined
+  let openUntil = now
+  for (let attempt = 0; attempt < CLAIM_ATTEMPTS; attempt += 1) {
+    const claimed = await claimPrompt(app.instanceDb, { ...claim, holder: holder ?? null })
+    if (claimed.isAllowed) return
+    const { attemptKey } = claimed
+    const hasEnded = attemptKey === null || attemptKey === holder?.attemptKey
+    if (hasEnded) throw askedTooOften(claimed.windowEndsAt, now)
+    const endsAt = await app.promptEndsAt(attemptKey)
+    openUntil = endsAt ?? claimed.heldUntil ?? now
+    if (openUntil > now) break
+    holder = { attemptKey, endsAt: endsAt ?? null }
+  }
+  throw new ApiError('phone_busy', { retryAfterSeconds: secondsUntil(openUntil, now) })
+}
+
+/** When the prompt of an attempt ends by itself, in the past if it has ended. Undefined if it is not recorded (yet). */
+export async function promptEndsAt(db: Db, attemptKey: string): Promise<Date | undefined> {
+  const endsAt = await findPromptEnd(db, attemptKey)
+  return endsAt === null ? LONG_AGO : endsAt
+}
+
+const LONG_AGO = new Date(0)
+
+function askedTooOften(windowEndsAt: Date, now: Date): ApiError {
   const message = 'This phone was asked too often; give it some rest, or pay another way.'
   return rateLimited(message, windowEndsAt, now)
 }

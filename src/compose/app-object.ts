@@ -1,6 +1,7 @@
 // The app object: each slice declares the part of it that it needs as a type, and this one object satisfies them all.
 
 import { createKeyCache } from '../api-keys/authenticate.ts'
+import { promptEndsAt } from '../checkout/phone-prompts.ts'
 import { createDeliveryWriter } from '../deliveries/app.ts'
 import { createSigner, createVault } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
@@ -55,6 +56,7 @@ export async function composeApp(parts: Parts, addresses: Addresses) {
     merchantProfile: createMerchantProfiles({ instanceDb: unscopedInstanceDb, clock }),
     writers: createPaymentWriters(unscopedDb, clock),
     isSuspended: (id: string) => isSuspended({ instanceDb }, id),
+    promptEndsAt: (gatewayKey: string) => promptEndsAt(unscopedDb, gatewayKey),
     wakeRefunds: async ({ isRefund = false, ...wake }: RefundWake & { isRefund?: boolean }) => {
       await wakeRefunds({ db, clock }, wake)
       if (isRefund) await wakeLookup({ db, clock }, wake)

@@ -2,6 +2,7 @@
 // transaction, so that the merchant appears with its whole history or not at all. Running services do not see it before.
 
 import { join } from 'node:path'
+import { promptEndsAt } from '../checkout/phone-prompts.ts'
 import { readServerFile } from '../cli/server-file.ts'
 import type { DemoOptions, FilledDemo } from '../cli/shell.ts'
 import { CommandError } from '../cli/terminal.ts'
@@ -151,6 +152,7 @@ function composeDemo(
     promptKey: secrets.promptKey,
     merchantProfile: createMerchantProfiles(cached),
     writers: createPaymentWriters(db),
+    promptEndsAt: (key: string) => promptEndsAt(db, key),
     isSuspended: () => Promise.resolve(false),
     wakeRefunds: (wake: Parameters<DemoApp['wakeRefunds']>[0]) => wakeRefunds({ db, clock }, wake),
     wakeRefundByKey: (...[refund, report]: Parameters<DemoApp['wakeRefundByKey']>) =>

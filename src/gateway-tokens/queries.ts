@@ -68,6 +68,15 @@ export async function writeToken(
   return (await firstRow(db, writeTokenStatement, values))?.version
 }
 
+const clearTokensStatement = sql<unknown>`
+update gateway_tokens
+set sealed = null, granted_with = null, version = version + 1
+where account_id = $1`
+
+export function clearTokensOf(db: Db, accountId: string): Promise<unknown> {
+  return db.query(clearTokensStatement, [accountId])
+}
+
 // A process that claims a row at its end may be about to write it, so an hour passes first.
 const purgeTokensStatement = sql<{ id: string }>`
 delete from gateway_tokens

@@ -2,6 +2,7 @@
 
 import { ApiError, errorFromIssues, requireFound } from '../core/errors.ts'
 import type { Mode } from '../core/merchant.ts'
+import { clearTokens } from '../gateway-tokens/store.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Vault } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
@@ -22,6 +23,7 @@ import type { CredentialCheck, Gateways } from './registry.ts'
 
 export interface AccountsApp {
   db: Db
+  unscopedInstanceDb: Db
   clock: Clock
   random: Random
   vault: Vault
@@ -113,6 +115,7 @@ export async function revokeAccount(app: AccountsApp, merchantId: string, name: 
   const revoked = await revokeLiveAccount(app.db, merchantId, name, app.clock.now())
   if (!revoked) throw new ApiError('gateway_account_not_found')
   app.gateways.invalidate(merchantId)
+  await clearTokens(app.unscopedInstanceDb, revoked.id)
   app.log.write('gateway.credentials_revoked', { merchantId, gateway: name })
   return revoked
 }

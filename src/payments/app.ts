@@ -79,6 +79,8 @@ export interface PaymentsApp extends CustomersApp {
   merchantProfile(merchantId: string): Promise<MerchantProfile>
   /** Whether an operator has suspended the merchant, which then collects nothing. Read from the database each time. */
   isSuspended(merchantId: string): Promise<boolean>
+  /** When the prompt of an attempt of any merchant ends by itself; undefined if the attempt is not recorded. */
+  promptEndsAt(gatewayKey: string): Promise<Date | undefined>
   /** Makes the refunds of an attempt due when a webhook about the attempt has arrived. */
   wakeRefunds(wake: {
     gateway: string

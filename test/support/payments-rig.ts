@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { chargeSavedMethod } from '../../src/charges/charge.ts'
 import { initiatePayment } from '../../src/checkout/initiate.ts'
+import { promptEndsAt } from '../../src/checkout/phone-prompts.ts'
 import type { Merchant } from '../../src/core/merchant.ts'
 import { money } from '../../src/core/money.ts'
 import { saveMethod, serializeMethod } from '../../src/customers/methods.ts'
@@ -205,6 +206,7 @@ export async function paymentsRig(t: Cleanup): Promise<PaymentsRig> {
       failpoints: { hit: () => Promise.resolve() },
       counters: createCounters(),
       promptKey,
+      promptEndsAt: (key) => promptEndsAt(db, key),
       isSuspended: (id) => isSuspended({ instanceDb: db }, id),
       merchantProfile: createMerchantProfiles({ instanceDb: db, clock }),
       wakeRefunds: (wake) => wakeRefunds({ db, clock }, wake),

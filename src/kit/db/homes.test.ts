@@ -31,6 +31,44 @@ describe('the home of a table', () => {
   })
 })
 
+const selectForeignKeys = sql<{ name: string; source: string; target: string }>`
+select conname as name, conrelid::regclass::text as source, confrelid::regclass::text as target
+from pg_constraint
+where contype = 'f' and conparentid = 0`
+
+const selectFunctions = sql<{ name: string; text: string; ofTable: string | null }>`
+select p.proname as name, pg_get_functiondef(p.oid) as text, t.tgrelid::regclass::text as "ofTable"
+from pg_proc p
+left join pg_trigger t on t.tgfoid = p.oid and not t.tgisinternal
+left join pg_depend d on d.objid = p.oid and d.classid = 'pg_proc'::regclass and d.deptype = 'e'
+where p.pronamespace = 'public'::regnamespace and p.prokind = 'f' and p.provolatile <> 'i' and d.objid is null`
+
+const homes = new Map(
+  Object.entries(TABLES_BY_HOME).flatMap(([home, tables]) => tables.map((table) => [table, home] as const)),
+)
+
+const crosses = (one: string | undefined, other: string | undefined) =>
+  one !== other && one !== 'any' && other !== 'any'
+
+describe('the instance and a cell', () => {
+  it('have no foreign keys between each other', async () => {
+    const keys = await db.query(selectForeignKeys)
+    assert.ok(keys.some(({ source, target }) => source === 'attempts' && target === 'payments'))
+    const crossing = keys.filter(({ source, target }) => crosses(homes.get(source), homes.get(target)))
+    assert.deepEqual(crossing, [])
+  })
+
+  it('have no functions that use both: those of a cell are triggers of its tables', async () => {
+    const functions = await db.query(selectFunctions)
+    assert.ok(functions.some(({ name, text }) => name === 'sync_link_slot' && homeOf(text) === 'cell'))
+    const crossing = functions.filter(({ text, ofTable }) => {
+      const home = homeOf(text)
+      return home !== 'any' && (ofTable === null || home !== homes.get(ofTable))
+    })
+    assert.deepEqual(crossing, [])
+  })
+})
+
 describe('the home of a statement', () => {
   it('is that of its tables; shared tables alone are everywhere', () => {
     assert.equal(homeOf('select p.id from payments p join merchants m on m.id = p.merchant_id'), 'cell')

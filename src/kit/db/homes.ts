@@ -7,6 +7,7 @@ export type Home = 'instance' | 'cell' | 'any'
 
 const INSTANCE_TABLES = [
   ...['api_keys', 'rate_limit_buckets', 'service_secrets', 'phone_prompts', 'gateway_tokens'],
+  ...['cells', 'merchant_cells'],
   ...[
     'users',
     'memberships',

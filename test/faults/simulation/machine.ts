@@ -1,6 +1,7 @@
 // A process of the service in the simulated world: the real code, composed as src/app.ts does, over simulated ports. It
 // can be killed and restarted at any moment, or stopped for a while.
 
+import { promptEndsAt } from '../../../src/checkout/phone-prompts.ts'
 import { LOG_LINES } from '../../../src/core/log-lines.ts'
 import type { Merchant } from '../../../src/core/merchant.ts'
 import { gatewayWebhookJobs } from '../../../src/gateway-webhooks/jobs.ts'
@@ -115,6 +116,7 @@ function compose(
     failpoints: { hit: () => Promise.resolve() },
     counters: createCounters(),
     promptKey: KEY,
+    promptEndsAt: (key) => promptEndsAt(db, key),
     isSuspended: async () => false,
     merchantProfile: async () =>
       ({ name: merchant.name, settings: {}, savedMethods: 'always_tell' }) as never,
