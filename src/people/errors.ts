@@ -14,6 +14,9 @@ const REFUSALS = {
   member_not_found: [404, 'There is no such person in the team.'],
   invitation_not_found: [404, 'There is no such open invitation.'],
   link_not_valid: [410, 'This link was used, revoked or has expired.'],
+  invitation_used: [410, 'This invitation was accepted already. Sign in with its account.'],
+  invitation_revoked: [410, 'This invitation was revoked. Ask for a new one.'],
+  invitation_expired: [410, 'This invitation has expired. Ask for a new one.'],
   already_invited: [
     409,
     'This form was submitted before. If the link was lost, revoke the invitation and invite again.',

@@ -6,7 +6,13 @@ import { type Origin, type PeopleApp, runAsUser } from './app.ts'
 import { PeopleError } from './errors.ts'
 import { assertGoodPassword } from './passwords.ts'
 import { type Principal, type StartedSession, startSession } from './sessions.ts'
-import { addMembership, findOpenInvitation, type OpenInvitation, useInvitationRow } from './team-queries.ts'
+import {
+  addMembership,
+  type FoundInvitation,
+  findInvitation,
+  type OpenInvitation,
+  useInvitationRow,
+} from './team-queries.ts'
 import { hashToken } from './tokens.ts'
 import { findUserByEmail, insertUser } from './user-queries.ts'
 
@@ -24,9 +30,18 @@ export async function showInvitation(app: PeopleApp, token: string): Promise<Sho
 
 async function requireInvitation(app: PeopleApp, token: string) {
   const hash = hashToken(token)
-  const invitation = hash && (await findOpenInvitation(app.peopleDb, hash, app.clock.now()))
+  const invitation = hash && (await findInvitation(app.peopleDb, hash))
   if (!invitation) throw new PeopleError('link_not_valid')
+  const end = endOf(invitation, app.clock.now())
+  if (end) throw new PeopleError(end)
   return { hash, invitation }
+}
+
+/** The holder of the link may know how it ended: only they have its token. */
+function endOf({ usedAt, revokedAt, expiresAt }: FoundInvitation, now: Date) {
+  if (usedAt) return 'invitation_used'
+  if (revokedAt) return 'invitation_revoked'
+  return expiresAt <= now && 'invitation_expired'
 }
 
 /** Creates the account of the invitation, and signs in. */

@@ -17,13 +17,14 @@ import {
 } from '../kit/http/schema.ts'
 import type { ManagedMerchant } from '../merchants/service.ts'
 import type { PeopleApp } from './app.ts'
-import { type CreatedInvitation, inviteByOperator } from './team.ts'
+import { type CreatedInvitation, inviteOwner } from './team.ts'
 import {
   listOperatorInvitationRows,
   type OpenInvitation,
   revokeOperatorInvitationRow,
 } from './team-queries.ts'
 import { demoLinkRoute } from './users/demo-links.ts'
+import { inviteOperator } from './users/invite-operator.ts'
 
 interface Needs extends PeopleApp {
   isStaging: boolean
@@ -97,8 +98,10 @@ export function operatorPeopleRoutes(app: Needs): OperatorRoute[] {
       examples: { body: BODY_EXAMPLE, data: INVITATION_EXAMPLE },
       handle: async ({ params, body, operator }) => {
         const { id: merchantId } = await app.requireMerchant(params.uuid)
-        const invitation = await inviteByOperator(app, {
-          ...{ ...body, merchantId, role: 'owner', invitedBy: operator?.userId },
+        const invitation = await inviteOwner(app, {
+          ...body,
+          merchantId,
+          invitedBy: operator?.userId ?? null,
         })
         return created(CREATED_MESSAGE, serializeInvitation(app, invitation))
       },
@@ -108,15 +111,14 @@ export function operatorPeopleRoutes(app: Needs): OperatorRoute[] {
       path: '/admin/v1/operator-invitations',
       operationId: 'operatorInvitations.create',
       summary: 'Invite an operator of this instance to the dashboard',
-      description: 'Returns a link for the person, who chooses a password. It works once, within 7 days.',
+      description:
+        'Returns a link for the person, who chooses a password. It works once, within 7 days. An address that has an account or an open invitation is refused.',
       body: InvitationBody,
       response: { http: 201, data: InvitationRecord },
-      errors: [],
+      errors: ['invalid_state'],
       examples: { body: BODY_EXAMPLE, data: INVITATION_EXAMPLE },
       handle: async ({ body, operator }) => {
-        const invitation = await inviteByOperator(app, {
-          ...{ ...body, merchantId: null, role: 'operator', invitedBy: operator?.userId },
-        })
+        const invitation = await inviteOperator(app, { ...body, invitedBy: operator?.userId ?? null })
         return created(CREATED_MESSAGE, serializeInvitation(app, invitation))
       },
     }),

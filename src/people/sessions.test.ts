@@ -23,7 +23,7 @@ import {
   signOut,
 } from './sessions.ts'
 import { confirmIdentity, signIn } from './sign-in.ts'
-import { changeRole, inviteByOperator, removeMember } from './team.ts'
+import { changeRole, inviteOwner, removeMember } from './team.ts'
 
 const rig = await peopleRig({ after })
 const { app, clock } = rig
@@ -178,7 +178,7 @@ describe('the end of a session', () => {
     const again = await signInAs(email)
     const outsider = await requirePrincipal(app, again.token)
     assert.deepEqual([outsider.merchant, outsider.role, outsider.scopes], [null, null, []])
-    const invitation = await inviteByOperator(app, { email, merchantId, role: 'owner' })
+    const invitation = await inviteOwner(app, { email, merchantId })
     await acceptAsMember(app, outsider, invitation.token, newOrigin())
     assert.equal(await principalOf(app, token), undefined)
     await chooseMerchant(app, outsider, merchantId)
@@ -199,7 +199,7 @@ describe('a member of several merchants', () => {
   it('chooses one, and no merchant of others', async () => {
     const [second, foreign] = [await rig.newMerchant(), await rig.newMerchant()]
     const { email, principal, token } = await rig.newMember(merchantId, 'viewer')
-    const invitation = await inviteByOperator(app, { email, merchantId: second, role: 'owner' })
+    const invitation = await inviteOwner(app, { email, merchantId: second })
     await acceptAsMember(app, principal, invitation.token, newOrigin())
     const signedIn = await signInAs(email)
     assert.equal((await requirePrincipal(app, signedIn.token)).merchant, null)

@@ -142,6 +142,25 @@ export function listOperatorInvitationRows(db: Tx, now: Date): Promise<OpenInvit
   return db.query(listOfOperatorsStatement, [now])
 }
 
+const lockOperatorEmailStatement = sql<unknown>`
+select pg_advisory_xact_lock(hashtextextended('operator_invitations', 0) # hashtextextended($1::text, 0))`
+
+const findOfOperatorStatement = sql<OpenInvitation>`
+select ${INVITATION.select('', SHOWN)}
+from invitations
+where merchant_id is null and email = $1 and used_at is null and revoked_at is null and expires_at > $2
+limit 1`
+
+/** The open invitation of this address. Until the end of the transaction no other one is made for it. */
+export async function lockOperatorInvitation(
+  tx: Tx,
+  email: string,
+  now: Date,
+): Promise<OpenInvitation | undefined> {
+  await tx.query(lockOperatorEmailStatement, [email])
+  return firstRow(tx, findOfOperatorStatement, [email, now])
+}
+
 const revokeOfOperatorStatement = sql<OpenInvitation>`
 update invitations
 set revoked_at = $2
@@ -178,17 +197,19 @@ export async function revokeInvitationsOf(
   else await tx.query(revokeOfMemberStatement, [merchantId, userId, now])
 }
 
-const findInvitationStatement = sql<OpenInvitation>`
-select ${INVITATION.select('', SHOWN)}
-from invitations
-where token_hash = $1 and used_at is null and revoked_at is null and expires_at > $2`
+export interface FoundInvitation extends OpenInvitation {
+  usedAt: Date | null
+  revokedAt: Date | null
+}
 
-export function findOpenInvitation(
-  db: Tx,
-  tokenHash: Buffer,
-  now: Date,
-): Promise<OpenInvitation | undefined> {
-  return firstRow(db, findInvitationStatement, [tokenHash, now])
+const findInvitationStatement = sql<FoundInvitation>`
+select ${INVITATION.select('', SHOWN)}, used_at as "usedAt", revoked_at as "revokedAt"
+from invitations
+where token_hash = $1`
+
+/** Also one that has ended. */
+export function findInvitation(db: Tx, tokenHash: Buffer): Promise<FoundInvitation | undefined> {
+  return firstRow(db, findInvitationStatement, [tokenHash])
 }
 
 const useInvitationStatement = sql<{ id: string }>`

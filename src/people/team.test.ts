@@ -11,19 +11,21 @@ import { runAudited } from '../kit/db/audit-context.ts'
 import { sql } from '../kit/db/db.ts'
 import { runAsMerchant } from '../kit/db/tenant-isolation.ts'
 import { disableUser } from './accounts.ts'
+import type { PeopleError } from './errors.ts'
 import { acceptAsMember, acceptWithNewAccount, showInvitation } from './invitations.ts'
 import { ROLES, type Role } from './roles.ts'
 import { principalOf } from './sessions.ts'
 import { signIn } from './sign-in.ts'
 import {
   changeRole,
-  inviteByOperator,
   inviteMember,
+  inviteOwner,
   listInvitations,
   listTeam,
   removeMember,
   revokeInvitation,
 } from './team.ts'
+import { inviteOperator } from './users/invite-operator.ts'
 
 const rig = await peopleRig({ after })
 const { app, clock } = rig
@@ -210,7 +212,7 @@ describe('an invitation', () => {
     assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1)
     await assert.rejects(
       acceptWithNewAccount(app, token, ACCOUNT, newOrigin()),
-      refusedWith('link_not_valid'),
+      refusedWith('invitation_used'),
     )
     const [count] = await rig.raw.query(
       sql<{ users: number; members: number }>`
@@ -227,28 +229,28 @@ describe('an invitation', () => {
     const { principal: admin } = await newMember('admin')
     const invite = (principal: typeof owner, email: string) =>
       rig.as(principal, () => inviteMember(app, principal, { email, role: 'viewer' }))
-    const isValid = (token: string) =>
+    const endOf = (token: string) =>
       showInvitation(app, token).then(
-        () => true,
-        (error) => !refusedWith('link_not_valid')(error),
+        () => null,
+        ({ code }: PeopleError) => code,
       )
     const revoked = await invite(owner, 'revoked@example.com')
     await rig.as(owner, () => revokeInvitation(app, owner, revoked.id))
-    assert.equal(await isValid(revoked.token), false)
+    assert.equal(await endOf(revoked.token), 'invitation_revoked')
     const left = await invite(admin, 'left@example.com')
-    assert.equal(await isValid(left.token), true)
+    assert.equal(await endOf(left.token), null)
     await rig.as(admin, () => removeMember(app, admin, admin.user.id))
-    assert.equal(await isValid(left.token), false)
+    assert.equal(await endOf(left.token), 'invitation_revoked')
     const { principal: other } = await newMember('admin')
     const disabled = await invite(other, 'disabled@example.com')
     await disableUser(app, other.user.id)
-    assert.equal(await isValid(disabled.token), false)
+    assert.equal(await endOf(disabled.token), 'invitation_revoked')
     const late = await invite(owner, 'late-one@example.com')
     clock.advance(7 * DAY_MS - 1_000)
-    assert.equal(await isValid(late.token), true)
+    assert.equal(await endOf(late.token), null)
     clock.advance(1_000)
-    assert.equal(await isValid(late.token), false)
-    assert.equal(await isValid('no token'), false)
+    assert.equal(await endOf(late.token), 'invitation_expired')
+    assert.equal(await endOf('no token'), 'link_not_valid')
   })
 
   it('is accepted with an existing account only by signing in with it', async () => {
@@ -265,12 +267,12 @@ describe('an invitation', () => {
     const { principal: stranger } = await one.newMember('viewer')
     await assert.rejects(acceptAsMember(app, stranger, token, newOrigin()), refusedWith('wrong_account'))
     await acceptAsMember(app, one.owner, token, newOrigin())
-    await assert.rejects(acceptAsMember(app, one.owner, token, newOrigin()), refusedWith('link_not_valid'))
+    await assert.rejects(acceptAsMember(app, one.owner, token, newOrigin()), refusedWith('invitation_used'))
   })
 
   it('makes an operator, who has no merchant and signs in apart from members', async () => {
     const email = 'operator@example.com'
-    const { token } = await inviteByOperator(app, { email, merchantId: null, role: 'operator' })
+    const { token } = await inviteOperator(app, { email, invitedBy: null })
     const session = await acceptWithNewAccount(app, token, ACCOUNT, newOrigin())
     const principal = await requirePrincipal(app, session.token)
     assert.deepEqual(
@@ -298,7 +300,7 @@ describe('the audit log of people', () => {
     await rig.as(owner, () => inviteMember(app, owner, { email: 'audited@example.com', role: 'viewer' }))
     const operator = { actorType: 'operator' as const, actorId: 'token', address: '::1', requestId: 'r' }
     await runAudited({ ...operator, operation: 'POST /x', target: null, at: clock.now() }, () =>
-      inviteByOperator(app, { email: 'first@example.com', merchantId, role: 'owner' }),
+      inviteOwner(app, { email: 'first@example.com', merchantId }),
     )
     const entries = await rig.raw.query(
       sql<{ object: string; actor: object; role: string | null; session: string | null; changes: string }>`

@@ -174,22 +174,18 @@ export async function inviteMember(
   })
 }
 
-/** By the operators' API: the first owner of a merchant, or an operator. `invitedBy` is absent for the operator token. */
-export function inviteByOperator(
+/** By the operators' API: the first owner of a merchant. `invitedBy` is absent for the operator token. */
+export function inviteOwner(
   app: Pick<PeopleApp, 'clock' | 'random'> & { instanceDb: Db },
-  input: { email: string; invitedBy?: string | undefined } & (
-    | { merchantId: string; role: 'owner' }
-    | { merchantId: null; role: 'operator' }
-  ),
+  { email, merchantId, invitedBy = null }: { email: string; merchantId: string; invitedBy?: string | null },
 ): Promise<CreatedInvitation> {
-  return createInvitation(app, app.instanceDb, {
-    ...{ ...input, email: normalizeEmail(input.email), invitedBy: input.invitedBy ?? null },
-  })
+  const invitation = { email: normalizeEmail(email), merchantId, role: 'owner', invitedBy } as const
+  return createInvitation(app, app.instanceDb, invitation)
 }
 
 type InvitationInput = Pick<OpenInvitation, 'merchantId' | 'email' | 'role' | 'invitedBy'> & { id?: string }
 
-async function createInvitation(
+export async function createInvitation(
   { clock, random }: Pick<PeopleApp, 'clock' | 'random'>,
   tx: Tx,
   { id = random.uuid(), ...input }: InvitationInput,

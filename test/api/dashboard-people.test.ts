@@ -289,9 +289,14 @@ describe('invitations of operators', () => {
     const { link, uuid } = body.data
     const action = `/ops/people/invitations/${uuid}/revoke`
     assert.ok((await operator.get('/ops/people')).text.includes(email))
+    const second = await operator.submit('/ops/people/invite', '/ops/people/invite', { email })
+    assert.equal(second.http, 422)
+    assert.match(second.text, /is invited already/)
     const revoked = await operator.submit('/ops/people', action)
     assert.equal(revoked.headers.get('location'), '/ops/people?done=saved', revoked.text)
-    assert.equal((await newVisitor(service).get(new URL(link).pathname)).http, 410)
+    const ended = await newVisitor(service).get(new URL(link).pathname)
+    assert.equal(ended.http, 410)
+    assert.match(ended.text, /This invitation was revoked/)
     assert.equal((await operator.get('/ops/people')).text.includes(email), false)
     const hidden = hiddenFields((await operator.get('/ops')).text, '/ops/sign-out')
     assert.equal((await operator.post(action, hidden)).http, 404, 'it is not open any more')

@@ -56,6 +56,32 @@ describe('an invitation by an operator', () => {
     assert.doesNotMatch(JSON.stringify(audit), /wanjiru/i)
   })
 
+  it('is refused for an operator who has an account or an open invitation, also of two at once', async () => {
+    const path = '/admin/v1/operator-invitations'
+    const email = 'amina@example.com'
+    const answers = await Promise.all([
+      admin.post(path, { email }),
+      admin.post(path, { email: 'Amina@example.com' }),
+    ])
+    assert.deepEqual(answers.map(({ http }) => http).sort(), [201, 409])
+    const uuid = answers.find(({ http }) => http === 201)?.body.data.uuid
+    const refused = await cowry('invite-operator', '--email', email)
+    assert.equal(refused.code, 1)
+    assert.ok(refused.out.includes(uuid), refused.out)
+    assert.equal((await cowry('revoke-invitation', uuid)).code, 0)
+    const { link } = (await admin.post(path, { email })).body.data
+    const page = new URL(link).pathname
+    const visitor = newVisitor(service)
+    assert.equal((await visitor.submit(page, page, { name: 'Amina', password: PASSWORD })).http, 303)
+    const again = await admin.post(path, { email })
+    assertApiError(again, 'invalid_state')
+    assert.match(again.body.message, /is an operator already/)
+    assert.match((await newVisitor(service).get(page)).text, /was accepted already/)
+    const { uuid: shop } = await service.newMerchant()
+    const owner = await signInAs(service, shop)
+    assert.match((await admin.post(path, { email: owner.email })).body.message, /account at a merchant/)
+  })
+
   it('is made by the command line, as text and as JSON', async () => {
     const { uuid } = await service.newMerchant()
     const owner = await cowry('invite-owner', '--merchant', uuid, '--email', 'otieno@example.com')

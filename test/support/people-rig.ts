@@ -13,7 +13,7 @@ import { acceptWithNewAccount } from '../../src/people/invitations.ts'
 import { createPasswordHasher } from '../../src/people/passwords.ts'
 import type { Role } from '../../src/people/roles.ts'
 import { auditOf, type Principal, principalOf } from '../../src/people/sessions.ts'
-import { inviteByOperator } from '../../src/people/team.ts'
+import { inviteOwner } from '../../src/people/team.ts'
 import { type Cleanup, testDatabase } from './database.ts'
 import { type FakeClock, frozenClock } from './fake-clock.ts'
 
@@ -81,7 +81,7 @@ export async function peopleRig(t: Cleanup): Promise<PeopleRig> {
   }
   const newMember: PeopleRig['newMember'] = async (merchantId, role) => {
     const email = `person-${random.uuid()}@example.com`
-    const invitation = await inviteByOperator(app, { email, merchantId, role: 'owner' })
+    const invitation = await inviteOwner(app, { email, merchantId })
     const input = { name: 'Wanjiru', password: PASSWORD, language: null }
     const { token, deviceToken } = await acceptWithNewAccount(app, invitation.token, input, newOrigin())
     const { user } = await requirePrincipal(app, token)

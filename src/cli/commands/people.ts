@@ -34,6 +34,16 @@ export function addPeopleCommands(program: Command, shell: Shell): void {
     .requiredOption('--email <address>', 'the e-mail address of the person')
     .action((options: InviteOptions) => invite(shell, options, '/admin/v1/operator-invitations'))
 
+  withJson(people.command('revoke-invitation'))
+    .description('Revoke an open invitation of an operator: its link does not work any more.')
+    .argument('<uuid>', 'the invitation; invite-operator names it when it refuses a second one')
+    .action(async (uuid: string, options: JsonOption) => {
+      const path = `/admin/v1/operator-invitations/${encodeURIComponent(uuid)}/revoke`
+      const response = await shell.callOperator('POST', path)
+      // A boundary: the operators' API describes its record in src/people/routes.ts.
+      shell.show(response, options, () => renderRecord(response.data as Record<string, unknown>))
+    })
+
   withJson(people.command('demo-link'))
     .description('Print a new link that signs the demo owner in. Staging only; it works once, within a day.')
     .option('--merchant <uuid>', 'another merchant of which it is the owner then, such as that of cowry demo')

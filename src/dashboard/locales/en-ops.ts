@@ -56,6 +56,10 @@ export const EN_OPS = {
   opsNoPeopleText: 'Change the filters, or invite an operator.',
   opsInviteOperator: 'Invite an operator',
   opsInvitationsTitle: 'Open invitations of operators',
+  opsAlreadyInvited: '{email} is invited already. If the link was lost, revoke the open invitation first.',
+  opsAlreadyOperator:
+    '{email} is an operator already. A disabled account can be enabled in the list of people.',
+  opsAlreadyMember: '{email} has an account at a merchant. An operator needs another e-mail address.',
   opsInviteOperatorText:
     'Operators manage every merchant of this instance. The link works once, within 7 days.',
   opsDisable: 'Disable the account',

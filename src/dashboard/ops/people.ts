@@ -1,12 +1,14 @@
 // The people who can sign in: operators and the members of all merchants. Inviting an operator, and the end of an account.
 
 import type { Static } from 'typebox'
+import type { ApiError } from '../../core/errors.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import type { UserRecord } from '../../people/users/schema.ts'
 import { badge, empty, field, notice, table, written } from '../frame/components.ts'
 import { orShowProblem } from '../frame/form-input.ts'
 import { listScreens } from '../frame/list-screen.ts'
 import type { AreaRequest, Screen, ScreenResponse } from '../frame/screen.ts'
+import type { TextId } from '../locales/en.ts'
 import { dataOf } from './data.ts'
 import { MERCHANTS_PATH } from './merchants.ts'
 
@@ -171,6 +173,18 @@ function invite(request: AreaRequest) {
       return invitePage(request, { body, http: 201 })
     },
     async (problem) =>
-      invitePage(request, { body: notice('bad', html`<p>${problem.message}</p>`), http: 422 }),
+      invitePage(request, { body: notice('bad', html`<p>${reasonOf(problem, request)}</p>`), http: 422 }),
   )
+}
+
+/** By the code of the issue. */
+const REASONS: Readonly<Record<string, TextId>> = {
+  already_invited: 'opsAlreadyInvited',
+  already_operator: 'opsAlreadyOperator',
+  already_member: 'opsAlreadyMember',
+}
+
+function reasonOf({ details: [issue], message }: ApiError, { form, texts: { t } }: AreaRequest): string {
+  const reason = REASONS[issue?.code ?? '']
+  return reason ? t(reason, { email: form.email ?? '' }) : message
 }

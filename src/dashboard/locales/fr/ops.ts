@@ -151,6 +151,10 @@ export const FR_OPS = {
   opsNoPeopleText: 'Changez les filtres, ou invitez un opérateur.',
   opsInviteOperator: 'Inviter un opérateur',
   opsInvitationsTitle: 'Invitations ouvertes d’opérateurs',
+  opsAlreadyInvited: '{email} est déjà invité. Si le lien est perdu, révoquez d’abord l’invitation ouverte.',
+  opsAlreadyOperator:
+    '{email} est déjà opérateur. Un compte désactivé peut être réactivé dans la liste des personnes.',
+  opsAlreadyMember: '{email} a un compte chez un marchand. Un opérateur a besoin d’une autre adresse e-mail.',
   opsInviteOperatorText:
     'Les opérateurs gèrent tous les marchands de cette instance. Le lien fonctionne une fois, dans les 7 jours.',
   opsDisable: 'Désactiver le compte',

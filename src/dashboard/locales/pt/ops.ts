@@ -150,6 +150,10 @@ export const PT_OPS = {
   opsNoPeopleText: 'Mude os filtros ou convide um operador.',
   opsInviteOperator: 'Convidar um operador',
   opsInvitationsTitle: 'Convites abertos de operadores',
+  opsAlreadyInvited:
+    '{email} já foi convidado. Se a ligação se perdeu, revogue primeiro o convite em aberto.',
+  opsAlreadyOperator: '{email} já é operador. Uma conta desativada pode ser reativada na lista de pessoas.',
+  opsAlreadyMember: '{email} tem uma conta num comerciante. Um operador precisa de outro endereço de e-mail.',
   opsInviteOperatorText:
     'Os operadores gerem todos os comerciantes desta instância. O link funciona uma vez, dentro de 7 dias.',
   opsDisable: 'Desativar a conta',

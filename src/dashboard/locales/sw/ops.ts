@@ -150,6 +150,11 @@ export const SW_OPS = {
   opsNoPeopleText: 'Badilisha vichujio, au mwalike mwendeshaji.',
   opsInviteOperator: 'Mwalike mwendeshaji',
   opsInvitationsTitle: 'Mialiko ya waendeshaji iliyo wazi',
+  opsAlreadyInvited: '{email} ameshaalikwa. Ikiwa kiungo kimepotea, batilisha kwanza mwaliko ulio wazi.',
+  opsAlreadyOperator:
+    '{email} tayari ni mwendeshaji. Akaunti iliyozimwa inaweza kuwashwa kwenye orodha ya watu.',
+  opsAlreadyMember:
+    '{email} ana akaunti kwa mfanyabiashara. Mwendeshaji anahitaji anwani nyingine ya barua pepe.',
   opsInviteOperatorText:
     'Waendeshaji husimamia wafanyabiashara wote wa mfumo huu. Kiungo hufanya kazi mara moja, ndani ya siku 7.',
   opsDisable: 'Zima akaunti',
