@@ -192,7 +192,7 @@ describe('reconciliation in the dashboard', () => {
   })
 })
 
-describe('files and balances in the dashboard', () => {
+describe('balances in the dashboard', () => {
   let shop: Awaited<ReturnType<typeof service.newMerchant>>
   let person: Visitor
   let paid: { uuid: string; reference: string; paidAt: string }
@@ -201,43 +201,6 @@ describe('files and balances in the dashboard', () => {
     shop = await service.newMerchant()
     person = await signInAs(service, shop.uuid, 'finance')
     paid = await payWith(shop.api, 'card_success')
-  })
-
-  const nameOf = ({ headers }: Awaited<ReturnType<Visitor['get']>>) =>
-    /filename="([^"]+)"/.exec(headers.get('content-disposition') ?? '')?.[1]
-
-  it('exports the report that is shown', async () => {
-    const { text } = await person.get('/app/reports?by=gateway')
-    const [, address = ''] = /href="(\/app\/reports\/export[^"]*)"/.exec(text) ?? []
-    const file = await person.get(address.replaceAll('&amp;', '&'))
-    assert.match(nameOf(file) ?? '', /^collections-gateway-\d{4}-\d\d-\d\d-\d{4}-\d\d-\d\d\.csv$/)
-    const [head, row] = file.text.split('\r\n')
-    assert.match(head ?? '', /day,currency,paymentGateway,channel,status,payments,paidPayments,amountPaid/)
-    assert.match(row ?? '', /^"","KES","sandbox","","","1","1","1250\.50"/)
-  })
-
-  it('exports a month of payments, refunds and the statement, in the zone of the merchant', async () => {
-    const { text } = await person.get('/app/reports')
-    assert.match(text, /Monthly export/)
-    const months = [...text.matchAll(/<option value="(\d{4}-\d\d)"( selected)?>/g)]
-    assert.equal(
-      months.findIndex(([, , selected]) => selected !== undefined),
-      1,
-    )
-    const month = String(paid.paidAt).slice(0, 7)
-    for (const [name, expected] of [
-      ['payments', paid.reference],
-      ['statement', paid.reference],
-      ['refunds', 'refundReference'],
-    ] as const) {
-      const file = await person.get(`/app/reports/month?month=${month}&file=${name}`)
-      assert.equal(nameOf(file), `${name}-${month}.csv`)
-      assert.ok(file.text.includes(expected), name)
-    }
-    const [, before] = months.map(([, value]) => value)
-    const earlier = await person.get('/app/reports/month?month=1999-01&file=payments')
-    assert.equal(nameOf(earlier), `payments-${before}.csv`)
-    assert.equal(earlier.text.includes(paid.reference), before === month)
   })
 
   it('explains a balance from its lines down to the payment, and back', async () => {

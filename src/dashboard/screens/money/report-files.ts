@@ -8,6 +8,7 @@ import { addressWith } from '../../frame/components.ts'
 import { isAbout } from '../../frame/issues.ts'
 import type { Screen, ScreenRequest, ScreenResponse } from '../../frame/screen.ts'
 import type { TextId } from '../../locales/en.ts'
+import { paymentLine, refundLine, type ToLine, withAccountantColumns } from './accountant-file.ts'
 import { type Collection, loadCollections, periodLabels, readChoices } from './collections.ts'
 
 const MONTH_PATH = '/app/reports/month'
@@ -61,11 +62,20 @@ interface MonthFile {
   /** The query parameters of the first and the last moment. */
   from: string
   to: string
+  status?: string
+  /** The columns of an accountant, where the export has every field of the API. */
+  toLine?: ToLine
 }
 
 const MONTH_FILES = {
-  payments: { operation: 'payments.exportAll', text: 'monthPayments', from: 'paidFrom', to: 'paidTo' },
-  refunds: { operation: 'refunds.export', text: 'monthRefunds', from: 'createdFrom', to: 'createdTo' },
+  payments: {
+    ...{ operation: 'payments.exportAll', text: 'monthPayments' },
+    ...{ from: 'paidFrom', to: 'paidTo', toLine: paymentLine },
+  },
+  refunds: {
+    ...{ operation: 'refunds.export', text: 'monthRefunds', status: 'successful' },
+    ...{ from: 'createdFrom', to: 'createdTo', toLine: refundLine },
+  },
   statement: {
     ...{ operation: 'wallet.exportTransactions', text: 'monthStatement' },
     ...{ from: 'createdFrom', to: 'createdTo' },
@@ -80,11 +90,12 @@ async function exportMonth({ call, query, texts: { zone }, now }: ScreenRequest)
   const months = monthsBefore(now, zone)
   const month = months.find((one) => one === query.month) ?? months[1] ?? ''
   const what = isFile(query.file) ? query.file : 'payments'
-  const { operation, from, to } = MONTH_FILES[what]
+  const { operation, from, to, status, toLine }: MonthFile = MONTH_FILES[what]
   const period = { [from]: startOfDay(`${month}-01`, zone), [to]: endOfDay(lastDayOf(month), zone) }
-  const { file } = await call(operation, { query: period })
+  const { file } = await call(operation, { query: { ...period, status } })
   if (!file) throw new Error(`${operation} returned no file`)
-  return { file: { ...file, name: `${what}-${month}.csv` } }
+  const pieces = toLine ? withAccountantColumns(file.pieces, toLine) : file.pieces
+  return { file: { name: `${what}-${month}.csv`, pieces } }
 }
 
 /** One form for a whole month: the last one is chosen. */
