@@ -1,5 +1,5 @@
-// npm run bench:start: measures the start time, the memory of an idle service and the number of packages, each against
-// the limit in the README.
+// npm run bench:start: measures the start time, what an idle service needs and the number of packages, each against the
+// limit in the README.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseOptions } from '../test/support/command-line.ts'
+import { measureIdle } from './idle.ts'
 import { runtimePackages } from './packages.ts'
 import { descendantsOf, memoryOf } from './processes.ts'
 
@@ -25,8 +26,8 @@ const MEGABYTE = 1_000_000
 const HELP = `npm run bench:start [-- --json]
 
 Starts the service ${ROUNDS} times on an empty data folder and once more on the same folder, and prints the medians:
-the time to ready of a first and of a second start, the memory of the idle service with its embedded PostgreSQL,
-and the number of run-time packages. Exits with 1 if a limit is exceeded.
+the time to ready of a first and of a second start, the memory, processor time and transactions of the idle service
+with its embedded PostgreSQL, and the number of run-time packages. Exits with 1 if a limit is exceeded.
 
   --json  one JSON document instead of the table
   --help  this text
@@ -35,7 +36,7 @@ and the number of run-time packages. Exits with 1 if a limit is exceeded.
 interface Measure {
   name: string
   value: number
-  unit: 's' | 'MB' | 'packages'
+  unit: 's' | 'MB' | 'packages' | '/s' | '%'
   limit: number
 }
 
@@ -43,6 +44,9 @@ interface Round {
   firstStartMs: number
   secondStartMs: number
   idleBytes: number
+  transactionsPerSecond: number
+  /** Of one core. */
+  cpuShare: number
 }
 
 const options = parseOptions(HELP, { json: { type: 'boolean' } })
@@ -59,6 +63,8 @@ async function measure(): Promise<Measure[]> {
     { name: 'first start to ready', value: middle('firstStartMs') / 1_000, unit: 's', limit: 5 },
     { name: 'second start to ready', value: middle('secondStartMs') / 1_000, unit: 's', limit: 5 },
     { name: 'idle memory', value: middle('idleBytes') / MEGABYTE, unit: 'MB', limit: 250 },
+    { name: 'idle transactions', value: middle('transactionsPerSecond'), unit: '/s', limit: 2 },
+    { name: 'idle processor time', value: middle('cpuShare') * 100, unit: '%', limit: 1 },
     { name: 'run-time packages', value: packages.length, unit: 'packages', limit: 130 },
   ]
 }
@@ -70,10 +76,11 @@ async function runRound(): Promise<Round> {
     await delay(IDLE_MS)
     const everything = [first.pid, ...descendantsOf(first.pid)]
     const idleBytes = everything.reduce((sum, pid) => sum + memoryOf(pid), 0)
+    const idle = await measureIdle(first.pid, dataDir)
     await first.stop()
     const second = await startService(dataDir)
     await second.stop()
-    return { firstStartMs: first.readyMs, secondStartMs: second.readyMs, idleBytes }
+    return { firstStartMs: first.readyMs, secondStartMs: second.readyMs, idleBytes, ...idle }
   } finally {
     await rm(dataDir, { recursive: true, force: true })
   }
@@ -138,5 +145,5 @@ function renderTable(measures: Measure[]): string {
 }
 
 function round({ value, unit }: Measure): number {
-  return unit === 's' ? Number(value.toFixed(2)) : Math.round(value)
+  return ['s', '/s', '%'].includes(unit) ? Number(value.toFixed(2)) : Math.round(value)
 }

@@ -23,7 +23,7 @@ import { requestLogJobs } from '../request-log/jobs.ts'
 import { resolverJobs } from '../resolver/jobs.ts'
 import { webhookEndpointJobs } from '../webhook-endpoints/jobs.ts'
 import type { App } from './app-object.ts'
-import { findDueJobs, POLLED_JOBS } from './due-queries.ts'
+import { findDueTimes, POLLED_JOBS } from './due-queries.ts'
 import type { Parts } from './parts.ts'
 
 /** The background jobs of every slice. Any number of processes share them: a job claims its work in the database. */
@@ -53,9 +53,9 @@ export function backgroundJobs(
   ]
 }
 
-/** Which background jobs may have due work. The raw handle: a poll is no step at which a failpoint may fire. */
+/** When background jobs have due work. The raw handle: a poll is no step at which a failpoint may fire. */
 export function dueJobs({ db, clock }: Pick<Parts, 'db' | 'clock'>): DueJobs {
-  return { names: POLLED_JOBS, find: () => findDueJobs(db, clock.now()) }
+  return { names: POLLED_JOBS, find: () => findDueTimes(db, clock.now()), writeCount: db.writeCount }
 }
 
 /** The jobs that make time pass for one merchant. The test clock runs them at once, as the merchant of the request. */

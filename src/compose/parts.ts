@@ -1,6 +1,6 @@
 import type { Config, Role } from '../config.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { Db } from '../kit/db/db.ts'
+import type { ConnectedDb, Db } from '../kit/db/db.ts'
 import type { Counters } from '../kit/observability/counters.ts'
 import type { Log } from '../kit/observability/log.ts'
 import type { Random } from '../kit/random.ts'
@@ -20,7 +20,7 @@ export interface Parts {
   readLines: ReadLines
   random: Random
   /** Without row-level security: for operators, batched writes, shared caches and background jobs. */
-  db: Db
+  db: ConnectedDb
   /** With row-level security: inside a request it sees only the rows of the request's merchant. */
   tenantDb: Db
   /** Never scoped to a merchant; changes carry the actor of the request. For people, who belong to the instance. */

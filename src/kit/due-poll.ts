@@ -1,5 +1,6 @@
-// An idle service polls for its jobs with one statement: it returns which of them may have due work, and only these claim.
-// Any number of processes poll beside each other, and nothing depends on the session, so a pooler may be between.
+// A service polls for its jobs with one statement: it returns when each next has due work, and only then the job claims.
+// It polls again soon after this process has written; an idle process polls once a second, for work that others have
+// recorded. Nothing depends on the session, so a pooler may be between.
 
 import type { Clock } from './clock.ts'
 import { jittered, type Random } from './random.ts'
@@ -13,8 +14,10 @@ export interface PolledJob {
 export interface DueJobs {
   /** The jobs that `find` knows. The others claim at each poll. */
   names: readonly string[]
-  /** The names of the jobs that may have due work: at least of those that would claim some. */
-  find: () => Promise<ReadonlySet<string>>
+  /** By the name of the job: when it next has due work, or may have some. Absent: it has none. */
+  find: () => Promise<Map<string, Date>>
+  /** How often this process has written: after that, there may be new work. */
+  writeCount: () => number
 }
 
 export interface DuePoll {
@@ -29,41 +32,56 @@ export interface DuePoll {
 
 interface Waiting {
   job: PolledJob
-  /** The poll at which the interval of the job has passed. */
-  nextPoll: number
+  /** The tick at which the interval of the job has passed. */
+  nextTick: number
   wake: () => void
 }
 
 // The shortest interval of a job. The interval of any other is rounded up to a multiple of it.
-const POLL_INTERVAL_MS = 200
+const TICK_MS = 200
+// A poll each second: so late may an idle process find the work of another one.
+const IDLE_TICKS = 5
 
 /** Polls until the signal aborts. */
 export function startDuePoll(
   app: { clock: Clock; random: Random },
-  { names, find }: DueJobs,
+  { names, find, writeCount }: DueJobs,
   signal: AbortSignal,
 ): DuePoll {
   const waiting = new Set<Waiting>()
-  let poll = 0
+  let tick = 0
+  let nextPoll = 0
+  let writesSeen = writeCount()
+  let dueTimes: Map<string, Date> | undefined
+
+  const poll = async () => {
+    nextPoll = tick + IDLE_TICKS
+    // Counted before: a later write may not be visible to this poll.
+    writesSeen = writeCount()
+    dueTimes = await find().catch(() => undefined)
+  }
 
   const run = async () => {
     while (!signal.aborted) {
-      await app.clock.sleep(jittered(app.random, POLL_INTERVAL_MS), signal)
-      poll += 1
-      const asking = [...waiting].filter(({ nextPoll }) => nextPoll <= poll)
+      await app.clock.sleep(jittered(app.random, TICK_MS), signal)
+      tick += 1
+      const asking = [...waiting].filter(({ nextTick }) => nextTick <= tick)
       if (asking.length === 0) continue
-      // After an error every job claims, and reports the error as its own.
-      const due = await find().catch(() => undefined)
-      for (const one of asking) {
-        if (due === undefined || due.has(one.job.name)) one.wake()
-        else one.nextPoll = poll + pollsPerInterval(one.job)
-      }
+      if (tick >= nextPoll || writeCount() !== writesSeen) await poll()
+      for (const one of asking) if (takeDue(one.job)) one.wake()
     }
   }
 
-  const waitFrom = (nextPoll: number, job: PolledJob, until: AbortSignal) =>
+  /** Each due time wakes its job once, until the next poll. After an error every job claims, and reports it as its own. */
+  const takeDue = ({ name }: PolledJob): boolean => {
+    if (!dueTimes) return true
+    const at = dueTimes.get(name)
+    return at !== undefined && at <= app.clock.now() && dueTimes.delete(name)
+  }
+
+  const waitFrom = (nextTick: number, job: PolledJob, until: AbortSignal) =>
     new Promise<void>((resolve) => {
-      const one: Waiting = { job, nextPoll, wake }
+      const one: Waiting = { job, nextTick, wake }
       function wake() {
         waiting.delete(one)
         until.removeEventListener('abort', wake)
@@ -77,11 +95,11 @@ export function startDuePoll(
   return {
     ended: run(),
     isPolled: ({ name }) => names.includes(name),
-    waitForWork: (job, until) => waitFrom(poll + pollsPerInterval(job), job, until),
-    waitForFirstWork: (job, until) => waitFrom(poll + 1, job, until),
+    waitForWork: (job, until) => waitFrom(tick + ticksPerInterval(job), job, until),
+    waitForFirstWork: (job, until) => waitFrom(tick + 1, job, until),
   }
 }
 
-function pollsPerInterval({ intervalMs }: PolledJob): number {
-  return Math.ceil(intervalMs / POLL_INTERVAL_MS)
+function ticksPerInterval({ intervalMs }: PolledJob): number {
+  return Math.ceil(intervalMs / TICK_MS)
 }

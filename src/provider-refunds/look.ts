@@ -31,13 +31,17 @@ const BATCH_SIZE = 20
 // request, and most refunds are made in the first days.
 const PAID_AGES_MS = [DAY_MS, 3 * DAY_MS, 10 * DAY_MS, 30 * DAY_MS]
 
-/** Looks through the accounts that are due, and returns their number. */
-export async function lookForRefunds(app: PaymentsApp): Promise<number> {
+/** Adds the accounts of the instance, which are in its configuration. A trigger adds those of merchants. */
+export async function addSharedAccounts(app: PaymentsApp): Promise<void> {
   const now = app.clock.now()
-  // A trigger adds the accounts of merchants; those of the instance are in its configuration.
   const shared = app.gateways.supported.filter(({ isConfigured }) => isConfigured)
   const names = shared.map(({ definition }) => definition.name)
   await addAccounts(app.db, names, addMs(now, -FIRST_LOOK_BACK_MS), now)
+}
+
+/** Looks through the accounts that are due, and returns their number. */
+export async function lookForRefunds(app: PaymentsApp): Promise<number> {
+  const now = app.clock.now()
   const due = await claimAccounts(app.db, now, addMs(now, INTERVAL_MS), BATCH_SIZE)
   for (const account of due) await lookThrough(app, account, now)
   return due.length

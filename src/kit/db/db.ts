@@ -8,11 +8,14 @@ import { type QueryScope, scopeOf, UNSCOPED } from './tenant-query.ts'
 export interface Statement<Row> {
   readonly name: string
   readonly text: string
+  /** Whether it may change rows, also in a with clause. */
+  readonly isWrite?: boolean
   /** Only a type: the row that the statement returns. */
   readonly row?: Row
 }
 
 const statements = new Map<string, Statement<unknown>>()
+const WRITE_WORDS = /\b(insert into|update|delete from)\b/
 
 /**
  * A static statement with $1 … placeholders. Interpolations must be constant text of our own, such as a column list;
@@ -21,7 +24,7 @@ const statements = new Map<string, Statement<unknown>>()
 export function sql<Row>(strings: TemplateStringsArray, ...fragments: string[]): Statement<Row> {
   const text = String.raw({ raw: strings }, ...fragments).trim()
   const name = `s_${createHash('sha256').update(text).digest('hex').slice(0, 20)}`
-  const statement: Statement<Row> = { name, text }
+  const statement: Statement<Row> = { name, text, isWrite: WRITE_WORDS.test(text) }
   statements.set(name, statement)
   return statement
 }
@@ -68,6 +71,8 @@ export interface ConnectedDb extends Db {
   /** The same connections; changes of audited rows are recorded with this actor (audit-context.ts). */
   audited(audit: string): Db
   poolStats(): PoolStats
+  /** How many statements and transactions of this process have committed that may have changed rows. */
+  writeCount(): number
 }
 
 /** The database was unreachable, or its reply did not arrive: a statement may or may not have been committed. */
@@ -124,6 +129,7 @@ export function connectDb(options: DbOptions): ConnectedDb {
   const epochs = createConnectionEpochs(pool)
   const { responseTimeoutMs = RESPONSE_TIMEOUT_MS } = options
   let isClosing = false
+  let writes = 0
   // The pool replaces an idle connection that breaks; without a listener the error would end the process. During our
   // own shutdown the server may close first, which is no error.
   pool.on('error', (error) => isClosing || options.onError?.(error))
@@ -155,14 +161,10 @@ export function connectDb(options: DbOptions): ConnectedDb {
     options.preparedStatements === false ? { ...statement, name: '' } : statement
 
   const createTx = (client: pg.PoolClient, scope: QueryScope, timeoutMs?: number): Tx => ({
-    query: (statement, values = []) =>
-      runStatement(
-        client,
-        { ...UNSCOPED, prefix: scope.prefix },
-        withPreparedName(statement),
-        values,
-        timeoutMs,
-      ),
+    async query(statement, values = []) {
+      const inside = { ...UNSCOPED, prefix: scope.prefix }
+      return (await runStatement(client, inside, withPreparedName(statement), values, timeoutMs)).rows
+    },
     script: async (text) => void (await client.query(text)),
   })
 
@@ -182,6 +184,7 @@ export function connectDb(options: DbOptions): ConnectedDb {
       await client.query(withTimeout(scope.begin, timeoutMs))
       const result = await work(tx)
       await assertReplicated(client, () => client.query(withTimeout('commit', timeoutMs)))
+      writes += 1
       for (const action of actions) action()
       return result
     } catch (error) {
@@ -192,12 +195,15 @@ export function connectDb(options: DbOptions): ConnectedDb {
   }
 
   const dbFor = (scope: QueryScope): Db => ({
-    query: (statement, values = []) =>
-      retryDeadlocks(() =>
+    async query(statement, values = []) {
+      const { rows, rowCount } = await retryDeadlocks(() =>
         withClient((client) =>
           runStatement(client, scope, withPreparedName(statement), values, responseTimeoutMs),
         ),
-      ),
+      )
+      if (statement.isWrite && rowCount) writes += 1
+      return rows
+    },
     script: (text) => withClient((client) => createTx(client, scope).script(text)),
     transaction: (work, { noTimeout = false } = {}) =>
       retryDeadlocks(() => withClient((client) => inTransaction(client, scope, noTimeout, work))),
@@ -211,6 +217,7 @@ export function connectDb(options: DbOptions): ConnectedDb {
     forMerchant: (merchantId, audit) => ({ ...dbFor(scopeOf(merchantId, audit)), script: rejectScript }),
     audited: (audit) => dbFor(scopeOf(undefined, audit)),
     poolStats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    writeCount: () => writes,
   }
 }
 
@@ -222,15 +229,15 @@ async function runStatement<Row>(
   { name, text }: Statement<Row>,
   values: readonly unknown[],
   timeoutMs: number | undefined,
-): Promise<Row[]> {
+): Promise<{ rows: Row[]; rowCount: number | null }> {
   const query = {
     ...withTimeout(text, timeoutMs),
     name: name && `${scope.prefix}${name}`,
     values: [...values],
   }
-  const result = await assertReplicated(client, () => scope.send(client, query))
+  const { rows, rowCount } = await assertReplicated(client, () => scope.send(client, query))
   // A boundary: the row type stands right above its query, and a test prepares each statement against the schema.
-  return result.rows as Row[]
+  return { rows: rows as Row[], rowCount }
 }
 
 /** The driver stops waiting for the reply after this; without it, it waits without limit. */

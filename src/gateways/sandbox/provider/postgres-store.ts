@@ -10,10 +10,12 @@ import type { SandboxStore } from './store.ts'
 type Inserted = Awaited<ReturnType<SandboxStore['insert']>>
 
 export function createPostgresStore(db: Db): SandboxStore {
+  const timer = createTimer()
   const findByKey = async (key: string) => (await db.query(queries.SELECT_BY_KEY, [key]))[0]?.record
 
   const insertAll = async (drafts: readonly SandboxRecord[]): Promise<Inserted[]> => {
     const rows = await db.query(queries.INSERT_RECORDS, [JSON.stringify(drafts.map(toRow))])
+    for (const draft of drafts) timer.shorten(draft)
     const created = new Set(rows.map((row) => row.record.uuid))
     return Promise.all(
       drafts.map(async (draft) => {
@@ -30,16 +32,44 @@ export function createPostgresStore(db: Db): SandboxStore {
     findByKey,
     findByPage: async (pageToken) => (await db.query(queries.SELECT_BY_PAGE, [pageToken]))[0]?.record,
     findByOrder: async (order) => (await db.query(queries.SELECT_BY_ORDER, [order])).map((row) => row.record),
-    findDue: async (now, limit) =>
-      (await db.query(queries.SELECT_DUE, [now, limit])).map((row) => row.record),
+    async findDue(now, limit) {
+      if (!timer.isOver(now)) return []
+      timer.start(now)
+      const found = (await db.query(queries.SELECT_DUE, [now, limit])).map((row) => row.record)
+      for (const record of found) timer.shorten(record)
+      return found.filter((record) => Date.parse(dueAt(record) ?? '') <= now.getTime())
+    },
     findPlanned: async (account) =>
       (await db.query(queries.SELECT_PLANNED, [account])).map((row) => row.record),
     async replace(next) {
       const values = [next.key, next.version, dueAt(next), JSON.stringify(next)]
-      return (await db.query(queries.REPLACE_RECORD, values)).length > 0
+      const replaced = await db.query(queries.REPLACE_RECORD, values)
+      timer.shorten(next)
+      return replaced.length > 0
     },
     // The caller closes the database.
     close: async () => undefined,
+  }
+}
+
+// Each process applies the plans of its own records in time, and so late those of one that died.
+const MAX_UNREAD_MS = 5_000
+
+/** When the due records must be read again: only then, so that an idle provider leaves the database alone. */
+function createTimer() {
+  let startedMs = Number.POSITIVE_INFINITY
+  let endsMs = 0
+  return {
+    // Before its start, the clock was set back.
+    isOver: (now: Date) => now.getTime() >= endsMs || now.getTime() < startedMs,
+    start(now: Date) {
+      startedMs = now.getTime()
+      endsMs = startedMs + MAX_UNREAD_MS
+    },
+    shorten(record: SandboxRecord) {
+      const at = dueAt(record)
+      if (at) endsMs = Math.min(endsMs, Date.parse(at))
+    },
   }
 }
 

@@ -38,10 +38,11 @@ export const SELECT_BY_ORDER = sql<RecordRow>`
   order by record ->> 'uuid'
 `
 
+/** The due records, or else the one that is due next. */
 export const SELECT_DUE = sql<RecordRow>`
   select record
   from sandbox.records
-  where due_at <= $1
+  where due_at <= greatest($1, (select due_at from sandbox.records where due_at is not null order by due_at limit 1))
   order by due_at
   limit $2
 `
