@@ -15,6 +15,7 @@ import type { LimitSetting } from '../merchants/schema.ts'
 import { findLimit } from '../merchants/service.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { type Actor, principalOf, type ResolutionRequest } from './request.ts'
+import { recordStep } from './steps.ts'
 
 type Proposal = NonNullable<CaseDetails['row']['proposal']>
 
@@ -95,7 +96,10 @@ async function propose(
   }
   if (isSame || (claim && (await isReplay(app, tx, claim)))) return { kind: 'proposed', replayed: true }
   const person = operatorId !== undefined && { operatorId }
-  await proposeResolution(tx, locked, { ...request, by, ...person, at: app.clock.now().toISOString() })
+  const now = app.clock.now()
+  await proposeResolution(tx, locked, { ...request, by, ...person, at: now.toISOString() })
+  const { resolution, note } = request
+  await recordStep(app, tx, locked, { kind: 'proposed', actor: by, resolution, note, createdAt: now })
   return { kind: 'proposed', replayed: false }
 }
 

@@ -36,4 +36,15 @@ export const CASE_EXAMPLE = {
 
 export const RESOLVE_BODY_EXAMPLE = { resolution: 'accept', note: 'The customer pays the rest in the shop.' }
 
-export const OPERATOR_CASE_EXAMPLE = { ...CASE_EXAMPLE, merchantUuid: '0197a3c1-5e20-7b14-a3d9-6c0f1e2b8d47' }
+export const OPERATOR_CASE_EXAMPLE = {
+  ...CASE_EXAMPLE,
+  merchantUuid: '0197a3c1-5e20-7b14-a3d9-6c0f1e2b8d47',
+  merchantName: 'Duka la Mama',
+  customer: {
+    uuid: '0197a3c2-3b1f-7e44-9c1d-2f6a8b0c4d1e',
+    firstname: 'Jane',
+    lastname: 'Otieno',
+    email: 'jane@example.com',
+    phone: null,
+  },
+}

@@ -17,17 +17,21 @@ import { creditBack, markReturnedElsewhere, writeOffLateFailure } from '../refun
 import type { RefundRow } from '../refunds/refund.ts'
 import type { Subject } from './effects.ts'
 import type { Actor, ResolutionRequest } from './request.ts'
+import { answerAbout, recordStep } from './steps.ts'
 
 /** A pending refund: the person's proof, or the gateway's answer, ends it and closes the case. */
 export async function resolvePendingRefund(
   app: PaymentsApp,
   actor: Actor,
+  row: CaseDetails['row'],
   refund: RefundRow,
   request: ResolutionRequest,
 ): Promise<void> {
   const { resolution, note, proof } = request
   if (resolution === 'ask_again') {
-    await advanceRefund(app, refund, 'api')
+    const createdAt = app.clock.now()
+    const answer = answerAbout(await advanceRefund(app, refund, 'api'))
+    await recordStep(app, app.db, row, { kind: 'asked', actor: actor.by, note, createdAt, ...answer })
     return
   }
   const outcome =

@@ -34,6 +34,7 @@ import {
   type ResolutionRequest,
   requirePossible,
 } from './request.ts'
+import { answerOf, recordStep } from './steps.ts'
 
 export interface Resolved {
   details: CaseDetails
@@ -80,7 +81,7 @@ async function execute(
     const isRetry = claim && (await app.db.transaction((tx) => isReplay(app, tx, claim)))
     // The claim is a transaction of its own, so a retry of a decision may find it not carried out: it is done now, once.
     if (isRetry && request.resolution === 'ask_again') return true
-    if (isPendingRefund && refund) await resolvePendingRefund(app, actor, refund, request)
+    if (isPendingRefund && refund) await resolvePendingRefund(app, actor, row, refund, request)
     else await askAgain(app, actor, row, request)
     return false
   }
@@ -183,9 +184,15 @@ async function askAgain(
   { resolution, note, proof }: ResolutionRequest,
 ): Promise<void> {
   const { payment, attempt } = await readSubject(app, row)
-  const { payment: after, answered } = await verifyAttempt(app, { payment, attempt }, 'case')
-  if (after.status === 'processing' || !(answered || after.status !== payment.status)) return
-  await app.db.transaction((tx) => closeCase(app, tx, row, { resolution, note, proof, by: actor.by }))
+  const createdAt = app.clock.now()
+  const { payment: after, answered, outcome } = await verifyAttempt(app, { payment, attempt }, 'case')
+  const isOver = after.status !== 'processing' && (answered || after.status !== payment.status)
+  await app.db.transaction(async (tx) => {
+    await recordStep(app, tx, row, {
+      ...{ kind: 'asked', actor: actor.by, note, createdAt, ...answerOf(outcome) },
+    })
+    if (isOver) await closeCase(app, tx, row, { resolution, note, proof, by: actor.by })
+  })
 }
 
 async function submitRefund(app: PaymentsApp, refund: RefundRow): Promise<void> {

@@ -4,7 +4,8 @@ import { operatorKeyRoutes } from '../api-keys/operator-routes.ts'
 import { apiKeyRoutes } from '../api-keys/routes.ts'
 import type { SelfServiceKeysApp } from '../api-keys/self-service.ts'
 import { auditRoutes, operatorAuditRoutes } from '../audit/routes.ts'
-import { caseRoutes, operatorCaseRoutes } from '../case-resolutions/routes.ts'
+import { operatorCaseRoutes } from '../case-resolutions/operator-routes.ts'
+import { caseRoutes } from '../case-resolutions/routes.ts'
 import { catalogRoutes } from '../catalog/routes.ts'
 import { chargeRoutes } from '../charges/routes.ts'
 import { checkoutRoutes } from '../checkout/routes.ts'
@@ -50,6 +51,7 @@ import type { SandboxApiApp } from '../sandbox-api/service.ts'
 import { savedViewRoutes } from '../saved-views/routes.ts'
 import { encryptionRoutes } from '../secrets/routes.ts'
 import { testClockRoutes } from '../test-clock/routes.ts'
+import { operatorTimelineRoutes } from '../timeline/operator-routes.ts'
 import { historyRoutes, timelineRoutes } from '../timeline/routes.ts'
 import { walletPersonRoutes } from '../wallet/person-routes.ts'
 import { walletRoutes } from '../wallet/routes.ts'
@@ -108,6 +110,7 @@ export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
     ...gatewayRoutes({ ...app, publicUrl: app.settings.publicUrl }),
     ...gatewayCheckRoutes(app),
     ...operatorCaseRoutes(app),
+    ...operatorTimelineRoutes(app),
     ...operatorAuditRoutes({ ...app, auditedOperations }),
     ...encryptionRoutes(app),
     ...instanceRoutes(app),

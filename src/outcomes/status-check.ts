@@ -60,19 +60,27 @@ async function awaitConcurrentCheck(app: PaymentsApp, payment: PaymentRow): Prom
   return payment
 }
 
-/** Checks the status now, without the window, and applies the outcome. `answered` is false if the gateway did not answer. */
+/** What a status check found. */
+interface Verified extends PaymentWithAttempt {
+  /** False if the gateway did not answer. */
+  answered: boolean
+  /** Null if the connector failed. */
+  outcome: Outcome | null
+}
+
+/** Checks the status now, without the window, and applies the outcome. */
 export async function verifyAttempt(
   app: PaymentsApp,
   current: PaymentWithAttempt,
   source: MoveSource,
-): Promise<PaymentWithAttempt & { answered: boolean }> {
+): Promise<Verified> {
   const { payment, attempt } = current
   try {
     const gateway = await gatewayOf(app, attempt)
     const reported = await gateway.verify(toStatusQuery(payment, attempt), referenceOf(attempt))
     const { current: latest, outcome } = await completeIfReady(app, gateway, current, reported)
     const applied = await applyOutcome(app, gateway, latest, outcome, { source })
-    return { ...applied, answered: isKnown(outcome) && !isCompleting(applied) }
+    return { ...applied, answered: isKnown(outcome) && !isCompleting(applied), outcome }
   } catch (error) {
     // An error in a connector is ours, not the caller's: the caller gets the stored payment.
     app.log.write('gateway.status_check_failed', {
@@ -80,7 +88,7 @@ export async function verifyAttempt(
       gateway: attempt.gateway,
       ...errorFields(error),
     })
-    return { ...current, answered: false }
+    return { ...current, answered: false, outcome: null }
   }
 }
 

@@ -5,10 +5,11 @@ import { formatAmount, money } from '../core/money.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import type { TimelineRow, TimelineType } from './queries.ts'
 
-type Describe = (row: TimelineRow, amount: string) => string
+type Row = TimelineRow<TimelineType>
+type Describe = (row: Row, amount: string) => string
 
 /** "The payment is successful (api)." and so on; the entry has the same facts as fields. */
-export function describeEntry(payment: Pick<PaymentRow, 'currency'>, row: TimelineRow): string {
+export function describeEntry(payment: Pick<PaymentRow, 'currency'>, row: Row): string {
   const { currency } = payment
   const amount =
     row.amountMinor === null ? '' : `${currency} ${formatAmount(money(row.amountMinor, currency))}`

@@ -3,16 +3,16 @@
 
 import { sql } from '../kit/db/db.ts'
 
-export interface TimelineRow {
+export interface TimelineRow<Type = AnyTimelineType> {
   at: Date
-  type: TimelineType
+  type: Type
   /** The attempt, refund, dispute, case or event. */
   id: string | null
   /** The status, the event type, or the result of a delivery. */
   status: string | null
   /** The channel, the failure code, the reason, the note or the address. */
   detail: string | null
-  /** The source of a move, the gateway, or the person. */
+  /** The source of a move, the gateway, or the person; of a case as in its record. */
   source: string | null
   amountMinor: bigint | null
   count: number | null
@@ -38,6 +38,10 @@ export type TimelineType =
   | 'case_resolved'
   | 'event'
   | 'delivery'
+
+/** What people did about a case before it ended. The merchants' API has no types for it. */
+export type CaseStepType = 'case_asked' | 'case_proposed' | 'case_rejected' | 'case_withdrawn'
+export type AnyTimelineType = TimelineType | CaseStepType
 
 /** A payment with more entries was delivered thousands of times without success; the newest are left out. */
 export const MAX_ENTRIES = 1_000
@@ -135,14 +139,21 @@ entries as (
   from cases
   where merchant_id = $1 and payment_id = $2
   union all
-  select closed_at, 4, 'case_resolved', id, resolution, note, null, null, null
+  select
+    s.created_at, 4, 'case_' || s.kind, c.id, coalesce(s.answer, s.resolution),
+    case when s.kind = 'asked' then s.provider_message else s.note end, s.actor, null, null
+  from cases c
+  join case_steps s on s.merchant_id = c.merchant_id and s.case_id = c.id
+  where c.merchant_id = $1 and c.payment_id = $2
+  union all
+  select closed_at, 5, 'case_resolved', id, resolution, note, resolved_by, null, null
   from cases
   where merchant_id = $1 and payment_id = $2 and closed_at is not null
   union all
-  select created_at, 5, 'event', id, type, null, null, null, null
+  select created_at, 6, 'event', id, type, null, null, null, null
   from payment_events
   union all
-  select d.started_at, 6, 'delivery', e.id, coalesce(d.http_status::text, d.error), d.url, e.type, null, d.duration_ms
+  select d.started_at, 7, 'delivery', e.id, coalesce(d.http_status::text, d.error), d.url, e.type, null, d.duration_ms
   from payment_events e
   join delivery_attempts d on d.merchant_id = $1 and d.event_id = e.id
 )

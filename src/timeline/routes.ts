@@ -19,7 +19,7 @@ import type { PaymentsApp } from '../payments/app.ts'
 import { requirePayment } from '../payments/find.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { describeEntry } from './describe.ts'
-import { toHistoryEntry } from './history.ts'
+import { toHistory, withoutOperators } from './history.ts'
 import { MAX_ENTRIES, selectTimeline, type TimelineRow, type TimelineType } from './queries.ts'
 
 const TYPES: Readonly<Record<TimelineType, string>> = {
@@ -105,7 +105,7 @@ export function timelineRoutes(app: PaymentsApp): Route[] {
       },
       handle: async ({ merchant, params }) => {
         const { payment, rows } = await load(app, merchant, params.uuid)
-        const entries = rows.map((row) => toEntry(payment, row))
+        const entries = rows.filter(isOfApi).map((row) => toEntry(payment, row))
         return listed('Timeline retrieved.', entries, singlePage(entries.length))
       },
     }),
@@ -123,9 +123,7 @@ export function historyRoutes(app: PaymentsApp): PersonRoute[] {
       params: UuidParams,
       handle: async ({ merchant, params }) => {
         const { payment, rows } = await load(app, merchant, params.uuid)
-        const entries = rows
-          .filter(({ type }) => type !== 'event' && type !== 'delivery')
-          .map((row) => toHistoryEntry(payment, row))
+        const entries = toHistory(payment, rows).map(withoutOperators)
         return listed('History retrieved.', entries, singlePage(entries.length))
       },
     }),
@@ -149,7 +147,9 @@ const HAS_GATEWAY: ReadonlySet<TimelineType> = new Set([
   'refund_credited_back',
 ])
 
-function toEntry(payment: PaymentRow, row: TimelineRow) {
+const isOfApi = (row: TimelineRow): row is TimelineRow<TimelineType> => Object.hasOwn(TYPES, row.type)
+
+function toEntry(payment: PaymentRow, row: TimelineRow<TimelineType>) {
   const { at, type, id, status, source, amountMinor } = row
   return {
     at: at.toISOString(),

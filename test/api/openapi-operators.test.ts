@@ -192,6 +192,7 @@ describe('responses to operators and their OpenAPI document', () => {
     const [found] = await dataOf('GET /admin/v1/cases', { query: `?payment=${payment}` })
     const path = [found.uuid]
     await dataOf('GET /admin/v1/cases/{uuid}', { path })
+    await dataOf('GET /admin/v1/cases/{uuid}/timeline', { path })
     await dataOf('POST /admin/v1/cases/{uuid}/resolve', { path })
     assert.equal((await sendRequest('POST /admin/v1/cases/{uuid}/resolve', { path })).http, 200)
     assert.equal((await sendRequest('GET /admin/v1/cases/{uuid}', { path: [UNKNOWN_UUID] })).http, 404)

@@ -8,6 +8,7 @@ export const SMALL_TABLES: Readonly<Record<string, string>> = {
   invariant_checks: 'one row',
   cells: 'one row for each database',
   cases: 'a few cases for manual review, read by operators only',
+  case_steps: 'a few for each case',
   reconciliations: 'one row for each settlement file',
   reconciliation_breaks: 'differences between settlement files and the ledger',
 }

@@ -3,10 +3,10 @@
 import type { HtmlValue } from '../../kit/http/html.ts'
 import { teamOf } from '../../people/team.ts'
 import { written } from './components.ts'
-import type { ScreenRequest } from './screen.ts'
+import type { AreaRequest } from './screen.ts'
 
 /** Who has left the team has no name any more. */
-export async function loadNames(request: ScreenRequest): Promise<(userId: string | null) => HtmlValue> {
+export async function loadNames(request: AreaRequest): Promise<(userId: string | null) => HtmlValue> {
   const { app, principal, texts } = request
   const members = await teamOf(app, principal).members()
   const names = new Map(members.map(({ userId, name }) => [userId, name]))

@@ -197,7 +197,7 @@ export const EN = {
   noCasesText: 'A case opens when a person must decide about a payment or refund.',
   received: 'Received',
   providerWords: 'The provider says',
-  asked: 'Last asked',
+  asked: 'Sent to the gateway',
   resolution: 'Decision',
   note: 'Note',
   proof: 'Reference that proves it',

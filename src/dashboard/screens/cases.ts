@@ -1,7 +1,5 @@
 // The queue of cases, and one case: what is known, what can be done, and the approval by a second person.
 
-import type { Static } from 'typebox'
-import type { CaseRecord } from '../../cases/schema.ts'
 import { isCurrency } from '../../core/currency.ts'
 import { ApiError } from '../../core/errors.ts'
 import { type Html, html } from '../../kit/http/html.ts'
@@ -11,9 +9,11 @@ import { badge, facts, field, notice, written } from '../frame/components.ts'
 import { type ListScreen, listScreens } from '../frame/list-screen.ts'
 import type { AreaRequest, Screen } from '../frame/screen.ts'
 import type { Texts } from '../frame/texts.ts'
+import { MERCHANTS_PATH } from '../ops/merchants.ts'
+import { type NameOf, namesIn, peopleOf } from './case/people.ts'
+import type { Case } from './case/record.ts'
+import { lastAsked, loadTimeline, timelineCard } from './case/timeline.ts'
 import { PAYMENTS_PATH } from './payments.ts'
-
-export type Case = Static<typeof CaseRecord>
 
 const FILTERS: ListScreen<Case>['filters'] = [
   {
@@ -50,6 +50,7 @@ export const caseScreens = (base: Area['path']): Screen<AreaRequest>[] => [
         cell: ({ uuid, kind }) =>
           html`<a class="row" href="${pathIn(base)}/${uuid}">${texts.word('case', kind)}</a><span class="sub">${texts.word('meaning', kind)}</span>`,
       },
+      ...(base === '/ops' ? [{ label: texts.t('opsMerchant'), cell: merchantLink }] : []),
       { label: texts.t('payment'), cell: ({ paymentReference }) => written(paymentReference) },
       {
         label: texts.t('amount'),
@@ -106,30 +107,34 @@ async function show(request: AreaRequest, one: Case, problem?: ApiError) {
   const { texts, query } = request
   const { t } = texts
   const title = texts.word('case', one.kind)
+  const [entries, nameOf] = await Promise.all([loadTimeline(request, one), namesIn(request)])
+  const asked = lastAsked(entries, one, texts, nameOf)
   const body = html`<div class="head"><h1>${title}</h1>${badge(texts, one.state)}</div>
-${query.done === 'resolve' && notice('good', html`<p>${t(one.state === 'awaiting_approval' ? 'done_propose' : 'done_resolve')}</p>`)}
+${query.done === 'resolve' && notice('good', html`<p>${t(DONE[one.state])}</p>`)}
 ${problem && notice('bad', html`<p>${problem.message}</p>`)}
-<div class="split"><div><section class="card"><p>${texts.word('meaning', one.kind)}</p>${caseFacts(request, one, await merchantLink(request, one))}</section></div>
-<div>${one.proposal && proposal(one.proposal, texts)}${resolveForm(request, one)}</div></div>`
+<div class="split"><div><section class="card"><p>${texts.word('meaning', one.kind)}</p>${caseFacts(request, one, { asked, nameOf })}</section>${timelineCard(request, entries, one, nameOf)}</div>
+<div>${one.proposal && proposal(one.proposal, texts, nameOf)}${resolveForm(request, one)}</div></div>`
   return { title, body, http: problem ? 422 : 200 }
 }
 
-/** Only operators see whose case it is. */
-async function merchantLink(
-  { base, call }: AreaRequest,
-  { merchantUuid: uuid }: Case & { merchantUuid?: string },
-): Promise<Html | null> {
-  if (uuid === undefined) return null
-  // A boundary: the operation returns a record with a name.
-  const { name } = (await call('merchants.get', { params: { uuid } })).data as { name: string }
-  return html`<a href="${base}/merchants/${uuid}">${written(name)}</a>`
+/** What the form has done. A case that is still open stays so because the gateway does not know. */
+const DONE = { open: 'done_asked', awaiting_approval: 'done_propose', resolved: 'done_resolve' } as const
+
+function merchantLink({ merchantUuid, merchantName }: Case): Html | null {
+  if (merchantUuid === undefined || merchantName === undefined) return null
+  return html`<a href="${MERCHANTS_PATH}/${merchantUuid}">${written(merchantName)}</a>`
 }
 
-function caseFacts({ base, texts }: AreaRequest, one: Case, merchant: Html | null): Html {
+function caseFacts(
+  { base, texts }: AreaRequest,
+  one: Case,
+  { asked, nameOf }: { asked: Html | null; nameOf: NameOf },
+): Html {
   const { t } = texts
   return facts([
     [t('payment'), base === '/app' ? paymentLink(one) : written(one.paymentReference)],
-    [t('opsMerchant'), merchant],
+    [t('opsMerchant'), merchantLink(one)],
+    [t('customer'), one.customer && customerName(one.customer)],
     [t('amount'), texts.amount(one.amount, one.currency)],
     [
       t('received'),
@@ -140,36 +145,31 @@ function caseFacts({ base, texts }: AreaRequest, one: Case, merchant: Html | nul
     [t('gatewayReference'), one.gatewayReference && html`<code>${one.gatewayReference}</code>`],
     [t('providerWords'), written(one.providerMessage)],
     [t('asked'), texts.time(one.askedAt)],
+    [t('lastAsked'), asked],
     [t('created'), texts.time(one.openedAt)],
     [t('resolution'), one.resolution && texts.word('resolution', one.resolution)],
     [t('note'), written(one.note)],
     [t('proof'), one.proof && html`<code>${one.proof}</code>`],
     [t('resolved'), one.resolvedAt && texts.time(one.resolvedAt)],
-    [t('resolvedBy'), peopleOf(one.resolvedBy, texts)],
+    [t('resolvedBy'), peopleOf(one.resolvedBy, texts, nameOf)],
   ])
 }
 
-/** Operators by name, a key or a person of the merchant by its id; two of them if one has approved. */
-function peopleOf(by: string | null, texts: Texts): Html | null {
-  if (by === null) return null
-  return html`${by.split(/, (?=operator:|user:|key:)/).map((one) => personOf(one, texts))}`
-}
-
-function personOf(by: string, texts: Texts): Html {
-  const [, name] = /^operator:(.*)$/s.exec(by) ?? []
-  return name === undefined
-    ? html`<code>${by}</code> `
-    : html`${written(name)}<span class="sub">${texts.t('actor_operator')}</span>`
-}
+const customerName = ({ firstname, lastname, email, phone }: NonNullable<Case['customer']>) =>
+  html`${written(`${firstname} ${lastname}`)} <span class="sub">${written(email)}</span>${phone && html`<span class="sub"><bdi dir="ltr">${phone}</bdi></span>`}`
 
 const paymentLink = ({ paymentUuid, paymentReference }: Case) =>
   html`<a href="${PAYMENTS_PATH}/${paymentUuid}">${written(paymentReference)}</a>`
 
-function proposal({ resolution, note, by, at }: NonNullable<Case['proposal']>, texts: Texts): Html {
+function proposal(
+  { resolution, note, by, at }: NonNullable<Case['proposal']>,
+  texts: Texts,
+  nameOf: NameOf,
+): Html {
   const { t } = texts
   return notice(
     'wait',
-    html`<p>${t('proposed', { resolution: texts.word('resolution', resolution) })}</p><p>${written(note)}</p><p>${personOf(by, texts)}</p><p>${texts.time(at)}</p>`,
+    html`<p>${t('proposed', { resolution: texts.word('resolution', resolution) })}</p><p>${written(note)}</p><p>${peopleOf(by, texts, nameOf)}</p><p>${texts.time(at)}</p>`,
   )
 }
 

@@ -37,6 +37,7 @@ const CELL_TABLES = [
     'refund_requests',
     'disputes',
     'cases',
+    'case_steps',
   ],
   ...['ledger_entries', 'postings', 'pending_settlements', 'balance_deltas', 'balances', 'wallet_lines'],
   ...['events', 'webhook_endpoints', 'deliveries', 'delivery_attempts', 'webhook_replays'],

@@ -73,7 +73,7 @@ export const AR_PAYMENTS = {
   noCasesText: 'تُفتح قضية عندما يجب أن يقرر شخص بشأن دفعة أو استرداد.',
   received: 'المستلم',
   providerWords: 'يقول مزوّد الخدمة',
-  asked: 'آخر استعلام',
+  asked: 'أُرسلت إلى البوابة',
   resolution: 'القرار',
   note: 'ملاحظة',
   proof: 'المرجع الذي يثبته',

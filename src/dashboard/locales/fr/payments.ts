@@ -75,7 +75,7 @@ export const FR_PAYMENTS = {
   noCasesText: 'Un dossier s’ouvre quand une personne doit décider d’un paiement ou d’un remboursement.',
   received: 'Reçu',
   providerWords: 'Le prestataire indique',
-  asked: 'Dernière interrogation',
+  asked: 'Envoyé à la passerelle',
   resolution: 'Décision',
   note: 'Note',
   proof: 'Référence qui le prouve',

@@ -74,7 +74,7 @@ export const PT_PAYMENTS = {
   noCasesText: 'Um caso abre-se quando uma pessoa tem de decidir sobre um pagamento ou reembolso.',
   received: 'Recebido',
   providerWords: 'O prestador diz',
-  asked: 'Última consulta',
+  asked: 'Enviado ao gateway',
   resolution: 'Decisão',
   note: 'Nota',
   proof: 'Referência que o prova',

@@ -74,7 +74,7 @@ export const SW_PAYMENTS = {
   noCasesText: 'Kesi hufunguliwa mtu anapohitajika kuamua kuhusu malipo au rejesho.',
   received: 'Zilizopokelewa',
   providerWords: 'Mtoa huduma anasema',
-  asked: 'Aliulizwa mwisho',
+  asked: 'Ilitumwa kwenye mlango',
   resolution: 'Uamuzi',
   note: 'Dokezo',
   proof: 'Kumbukumbu inayothibitisha',

@@ -7,12 +7,10 @@ import { written } from '../../frame/components.ts'
 import { loadNames } from '../../frame/names.ts'
 import type { ScreenRequest } from '../../frame/screen.ts'
 import type { Texts } from '../../frame/texts.ts'
+import { type NameOf, peopleOf } from '../case/people.ts'
 import { CASES_PATH, type Payment } from '../payments.ts'
 import { REQUESTS_PATH } from '../refunds.ts'
 
-type NameOf = Awaited<ReturnType<typeof loadNames>>
-
-/** A sentence, and below it what else is known. */
 export async function historyOf(request: ScreenRequest, { uuid, sourceCurrency }: Payment): Promise<Html> {
   const { call, texts } = request
   const [{ data }, nameOf] = await Promise.all([
@@ -21,10 +19,22 @@ export async function historyOf(request: ScreenRequest, { uuid, sourceCurrency }
   ])
   // A boundary: the operation returns records of this type.
   const entries = data as HistoryEntry[]
+  return historyList(entries, sourceCurrency, { texts, nameOf, addressOf: (one) => addressOf(one, request) })
+}
+
+interface Means {
+  texts: Texts
+  nameOf: NameOf
+  addressOf(entry: HistoryEntry): string | null
+}
+
+/** For each entry a sentence, and below it what else is known. */
+export function historyList(entries: readonly HistoryEntry[], currency: string, means: Means): Html {
+  const { texts, nameOf } = means
   return html`<ol class="timeline">${entries.map((entry) => {
-    const sentence = sentenceOf(entry, sourceCurrency, texts)
-    const address = addressOf(entry, request)
-    return html`<li>${texts.time(entry.at)}<div>${address ? html`<a href="${address}">${sentence}</a>` : sentence}${detailsOf(entry, sourceCurrency, texts, nameOf).map((one) => html`<span class="sub">${one}</span>`)}</div></li>`
+    const sentence = sentenceOf(entry, currency, texts)
+    const address = means.addressOf(entry)
+    return html`<li>${texts.time(entry.at)}<div>${address ? html`<a href="${address}">${sentence}</a>` : sentence}${detailsOf(entry, currency, texts, nameOf).map((one) => html`<span class="sub">${one}</span>`)}</div></li>`
   })}</ol>`
 }
 
@@ -46,6 +56,10 @@ function sentenceOf(entry: HistoryEntry, currency: string, { t, word, amount }: 
   })
 }
 
+function byPeople({ source, detail }: HistoryEntry, texts: Texts, nameOf: NameOf): readonly HtmlValue[] {
+  return [written(detail), peopleOf(source, texts, nameOf)]
+}
+
 const DETAILS: Partial<
   Record<HistoryEntry['type'], (entry: HistoryEntry, texts: Texts, nameOf: NameOf) => readonly HtmlValue[]>
 > = {
@@ -58,6 +72,15 @@ const DETAILS: Partial<
   refund_approval_requested: ({ source, detail }, _, nameOf) => [nameOf(source), written(detail)],
   refund_approval_decided: ({ source, detail }, _, nameOf) => [nameOf(source), written(detail)],
   dispute_opened: ({ detail }) => [detail && html`<code>${detail}</code>`],
+  case_asked: ({ status, source, detail }, texts, nameOf) => [
+    texts.word('answer', status),
+    written(detail),
+    peopleOf(source, texts, nameOf),
+  ],
+  case_proposed: byPeople,
+  case_rejected: byPeople,
+  case_withdrawn: byPeople,
+  case_resolved: byPeople,
 }
 
 function detailsOf(entry: HistoryEntry, currency: string, texts: Texts, nameOf: NameOf): HtmlValue[] {

@@ -4,7 +4,7 @@ import { type Html, html } from '../../../kit/http/html.ts'
 import { notice } from '../../frame/components.ts'
 import type { ScreenRequest } from '../../frame/screen.ts'
 import type { Texts } from '../../frame/texts.ts'
-import type { Case } from '../cases.ts'
+import type { Case } from '../case/record.ts'
 import { CASES_PATH, type Payment } from '../payments.ts'
 
 export async function stateOf(request: ScreenRequest, payment: Payment): Promise<Html> {

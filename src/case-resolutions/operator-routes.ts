@@ -1,0 +1,88 @@
+// The endpoints of cases under /admin/v1: operators see and resolve the cases of all merchants.
+
+import type { CaseDetails } from '../cases/case.ts'
+import { listCases, requireCase } from '../cases/find.ts'
+import { toCaseRecord } from '../cases/schema.ts'
+import { listed, type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
+import { UuidParams } from '../kit/http/schema.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { OPERATOR_CASE_EXAMPLE, RESOLVE_BODY_EXAMPLE } from './examples.ts'
+import { findParties } from './party-queries.ts'
+import { type Actor, OPERATOR, operatorActor, resolutionsFor } from './request.ts'
+import { resolveCase } from './resolve.ts'
+import { messageOf, OperatorCaseRecord, OperatorCasesQuery, RESOLVE_ERRORS, ResolveBody } from './schema.ts'
+
+export function operatorCaseRoutes(app: PaymentsApp): OperatorRoute[] {
+  return [
+    operatorRoute({
+      method: 'GET',
+      path: '/admin/v1/cases',
+      operationId: 'cases.list',
+      summary: 'List the cases that need a decision, oldest first; only open ones by default',
+      description: 'Of all merchants. `owner` narrows them to those that the operator decides.',
+      query: OperatorCasesQuery,
+      response: { http: 200, data: OperatorCaseRecord, list: true },
+      errors: ['validation_failed'],
+      examples: { data: OPERATOR_CASE_EXAMPLE },
+      handle: async ({ query }) => {
+        const { cases, meta } = await listCases(app, null, query)
+        return listed('Cases.', await serialize(app, OPERATOR, cases), meta)
+      },
+    }),
+    operatorRoute({
+      method: 'GET',
+      path: '/admin/v1/cases/{uuid}',
+      operationId: 'cases.get',
+      summary: 'Get a case',
+      description: 'With the resolutions that the operator may choose now.',
+      params: UuidParams,
+      response: { http: 200, data: OperatorCaseRecord },
+      errors: ['invalid_uuid', 'case_not_found'],
+      handle: async ({ params }) =>
+        respond(app, OPERATOR, 'Case.', { details: await requireCase(app, null, params.uuid) }),
+    }),
+    operatorRoute({
+      method: 'POST',
+      path: '/admin/v1/cases/{uuid}/resolve',
+      operationId: 'cases.resolve',
+      summary: 'Resolve a case',
+      description:
+        'Decides what happens with the payment or refund, for the operator. The merchant gets the event case.resolved. The same resolution and proof again return the record. The operator token decides alone; at /ops, where the settings of the merchant (caseApprovals) require a second person, another operator approves.',
+      params: UuidParams,
+      body: ResolveBody,
+      response: { http: 200, data: OperatorCaseRecord },
+      errors: [...RESOLVE_ERRORS],
+      examples: { body: RESOLVE_BODY_EXAMPLE },
+      handle: async ({ params, body, operator }) => {
+        const request = { ...body, proof: body.proof ?? null }
+        const actor = operatorActor(operator)
+        const resolved = await resolveCase(app, actor, params.uuid, request)
+        return respond(app, actor, messageOf(resolved.details.row), resolved)
+      },
+    }),
+  ]
+}
+
+async function respond(
+  app: PaymentsApp,
+  actor: Actor,
+  message: string,
+  { details, replayed }: { details: CaseDetails; replayed?: boolean },
+) {
+  const [record] = await serialize(app, actor, [details])
+  return ok(message, record, replayed)
+}
+
+/** The records with their merchants and customers, and with the resolutions that the operator may choose. */
+async function serialize({ db }: PaymentsApp, actor: Actor, cases: readonly CaseDetails[]) {
+  const parties = await findParties(
+    db,
+    cases.map(({ row }) => row.id),
+  )
+  return cases.flatMap((details) => {
+    const found = parties.get(details.row.id)
+    if (!found) return []
+    const resolutions = resolutionsFor(actor, details)
+    return [{ ...toCaseRecord(details), resolutions, merchantUuid: details.row.merchantId, ...found }]
+  })
+}

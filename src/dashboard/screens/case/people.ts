@@ -1,0 +1,31 @@
+// Who acted on a case: operators by name, people of the merchant by name where the area knows it, API keys by id.
+
+import { type Html, type HtmlValue, html } from '../../../kit/http/html.ts'
+import { written } from '../../frame/components.ts'
+import { loadNames } from '../../frame/names.ts'
+import type { AreaRequest } from '../../frame/screen.ts'
+import type { Texts } from '../../frame/texts.ts'
+
+/** The name of a person of the merchant. */
+export type NameOf = (userId: string | null) => HtmlValue
+
+/** Operators do not see the teams of merchants. */
+export async function namesIn(request: AreaRequest): Promise<NameOf> {
+  if (request.base === '/app') return loadNames(request)
+  return (id) => id && html`${request.texts.t('actor_user')} <code>${id}</code>`
+}
+
+/** Two of them if one has approved what the other proposed. */
+export function peopleOf(by: string | null, texts: Texts, nameOf: NameOf): Html | null {
+  if (by === null) return null
+  const people = by.split(/, (?=operator(?:[:,]|$)|user:|key:)/)
+  return html`${people.map((one, index) => html`${index > 0 && html`<br>`}${personOf(one, texts, nameOf)}`)}`
+}
+
+function personOf(by: string, texts: Texts, nameOf: NameOf): Html {
+  const [, kind = by, name = ''] = /^(operator|user|key):(.*)$/s.exec(by) ?? []
+  if (kind === 'user') return html`${nameOf(name)}`
+  if (kind === 'key') return html`${texts.t('actor_api_key')} <code>${name}</code>`
+  if (name === '') return html`${texts.word('actor', kind)}`
+  return html`${written(name)}<span class="sub">${texts.t('actor_operator')}</span>`
+}
