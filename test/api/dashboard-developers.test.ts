@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db/db.ts'
 import { initiateBody } from '../support/builders.ts'
+import { startConsumer } from '../support/consumer.ts'
 import { hiddenFields, PASSWORD, signInAs, type Visitor } from '../support/dashboard.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
@@ -29,8 +30,7 @@ async function eventIds(): Promise<string[]> {
   return body.data.map(({ id }: { id: string }) => id)
 }
 
-async function newEndpoint(): Promise<{ uuid: string; url: string }> {
-  const url = `${service.url}/no-such-page`
+async function newEndpoint(url = `${service.url}/no-such-page`): Promise<{ uuid: string; url: string }> {
   const made = await merchant.api.post('/api/v1/webhooks/endpoints', { url })
   assert.equal(made.http, 201, made.text)
   return { uuid: made.body.data.uuid, url }
@@ -165,6 +165,12 @@ describe('webhook endpoints in the dashboard', () => {
 })
 
 describe('a replay in the dashboard', () => {
+  const periodOf = (text: string) => {
+    const [, from = '', to = ''] =
+      /name="from"[^>]*value="([^"]*)"[\s\S]*name="to"[^>]*value="([^"]*)"/.exec(text) ?? []
+    return { from, to }
+  }
+
   it('sends the missed events of a period to one endpoint again, once per form, and refuses a wrong period', async () => {
     const { uuid } = await newEndpoint()
     const page = `/app/developers/endpoints/${uuid}/replay`
@@ -173,12 +179,11 @@ describe('a replay in the dashboard', () => {
     assert.match(wrong.text, /id="to-error">Must be later than “From”/)
     assert.equal((await owner.submit(page, page, { from: '2026-01-02T10:00', to: 'never' })).http, 422)
     const { text } = await owner.get(page)
-    const [, from = '', to = ''] =
-      /name="from"[^>]*value="([^"]*)"[\s\S]*name="to"[^>]*value="([^"]*)"/.exec(text) ?? []
+    const { from, to } = periodOf(text)
     const fields = { ...hiddenFields(text, page), from, to, onlyUndelivered: 'on' }
     const [sent, again] = [await owner.post(page, fields), await owner.post(page, fields)]
     const address = sent.headers.get('location') ?? ''
-    assert.match(address, new RegExp(`^${page}\\?replay=[\\w-]+&from=[^&]+&to=[^&]+$`))
+    assert.match(address, new RegExp(`^${page}\\?replay=[\\w-]+$`))
     assert.equal(again.headers.get('location'), address)
     const done = await eventually(
       () => owner.get(address),
@@ -188,9 +193,42 @@ describe('a replay in the dashboard', () => {
     assert.match(done.text, /<dt>Deliveries<\/dt><dd>[1-9]/)
     assert.match(done.text, new RegExp(`<dt>From</dt><dd><time datetime="${from}`))
     assert.ok(done.text.includes(`href="/app/developers/endpoints/${uuid}"`))
-    assert.match(done.text, /\d+ delivered, \d+ failing/)
+    assert.match(done.text, /<dt>Accepted<\/dt><dd>0<\/dd>/)
     const viewer = await signInAs(service, merchant.uuid, 'viewer')
     assert.equal((await viewer.get(page)).http, 403)
+  })
+
+  it('counts what became of its own deliveries, and not those that were accepted before', async () => {
+    const { url } = await startConsumer({ after })
+    const { uuid } = await newEndpoint(url)
+    const made = await merchant.api.post('/api/v1/checkout/initiate-payment', initiateBody())
+    await eventually(
+      () => owner.get(`/app/developers/endpoints/${uuid}`),
+      ({ text }) => text.includes('1 delivered'),
+      20_000,
+    )
+    assert.equal(made.http, 201)
+    const page = `/app/developers/endpoints/${uuid}/replay`
+    const { text } = await owner.get(page)
+    const fields = { ...hiddenFields(text, page), ...periodOf(text), onlyUndelivered: 'on' }
+    const sent = await owner.post(page, fields)
+    assert.equal(sent.http, 303, sent.text)
+    const figure = (shown: string, name: string) =>
+      Number(new RegExp(`<dt>${name}</dt><dd>(\\d+)`).exec(shown)?.[1])
+    const done = await eventually(
+      () => owner.get(sent.headers.get('location') ?? ''),
+      (shown) => shown.text.includes('handed over') && !shown.text.includes('Look again'),
+      20_000,
+    )
+    const count = figure(done.text, 'Deliveries')
+    assert.ok(count > 0)
+    const names = ['Accepted', 'Waiting for the first attempt', 'Failing', 'Not delivered']
+    assert.deepEqual(
+      names.map((name) => figure(done.text, name)),
+      [count, 0, 0, 0],
+    )
+    const health = await owner.get(`/app/developers/endpoints/${uuid}`)
+    assert.ok(health.text.includes(`${count + 1} delivered`))
   })
 })
 

@@ -51,6 +51,10 @@ export const EN_DEVELOPERS = {
   replayDone: 'All events of the period were handed over for delivery.',
   replayEvents: 'Events',
   replayLook: 'Look again',
+  replayAccepted: 'Accepted',
+  replayWaiting: 'Waiting for the first attempt',
+  replayDead: 'Not delivered',
+  replayCapped: 'The figures are of the first 2,000 events of the period.',
   // Failed deliveries and the health of an endpoint
   failedDeliveriesTitle: 'Failed deliveries',
   failedDeliveriesText: 'Events that your endpoints have not accepted, with the last response.',

@@ -1,4 +1,4 @@
-// Failed deliveries and the health of an endpoint, as the dashboard gets them.
+// Failed deliveries, the health of an endpoint and the outcome of a replay, as the dashboard gets them.
 
 export interface LastAttempt {
   at: string
@@ -20,6 +20,18 @@ export interface FailedDelivery {
   lastAttempt: LastAttempt | null
   nextAttemptAt: string | null
   createdAt: string
+}
+
+/** Of the deliveries that the replay of a period has restarted so far. */
+export interface ReplayOutcome {
+  from: string
+  to: string
+  delivered: number
+  waiting: number
+  failing: number
+  dead: number
+  /** Only the first events of the period are counted. */
+  isCapped: boolean
 }
 
 export interface EndpointHealth {

@@ -1,7 +1,9 @@
-// Why webhooks failed, for the developers of the merchant: failed deliveries, and the health of an endpoint. In the dashboard
+// Why webhooks failed, for the developers of the merchant: failed deliveries, the health of an endpoint, and the
+// outcome of a replay. In the dashboard
 // alone; the API has the deliveries of each event.
 
 import { Type } from 'typebox'
+import { requireFound } from '../../core/errors.ts'
 import { uuidV7 } from '../../core/ids.ts'
 import type { Merchant } from '../../core/merchant.ts'
 import { addMs, type Clock } from '../../kit/clock.ts'
@@ -12,7 +14,7 @@ import { listed, ok, type PersonRoute, personRoute } from '../../kit/http/route.
 import { Enum, PAGE_QUERY, UuidInput, UuidParams } from '../../kit/http/schema.ts'
 import { requireEndpoint } from '../../webhook-endpoints/endpoints.ts'
 import { DEAD_REASONS } from '../states.ts'
-import type { EndpointHealth, FailedDelivery, LastAttempt } from './failure.ts'
+import type { EndpointHealth, FailedDelivery, LastAttempt, ReplayOutcome } from './failure.ts'
 import { findHealth, type HealthRow, LATEST_DELIVERIES } from './health-queries.ts'
 import {
   FAILED_STATUSES,
@@ -22,6 +24,7 @@ import {
   listFailedRows,
   readFailureDetails,
 } from './queries.ts'
+import { COUNTED_EVENTS, findReplayOutcome, type ReplayOutcomeRow } from './replay-outcome-queries.ts'
 
 const HEALTH_PERIOD_MS = 24 * 3_600_000
 
@@ -63,6 +66,15 @@ export function deliveryFailureRoutes(app: { db: Db; clock: Clock; cursors: Sign
         return ok('Health.', toHealth(await findHealth(app.db, merchant.id, uuid, firstId)))
       },
     }),
+    personRoute({
+      method: 'GET',
+      path: '/app/developers/replays/{uuid}',
+      scope: 'webhooks:read',
+      operationId: 'events.replayOutcome',
+      params: UuidParams,
+      handle: async ({ merchant, params: { uuid } }) =>
+        ok('Outcome.', toOutcome(await findReplayOutcome(app.db, merchant.id, uuid))),
+    }),
   ]
 }
 
@@ -98,6 +110,14 @@ function toHealth(row: HealthRow | undefined): EndpointHealth {
   if (!row) throw new Error('the counts of deliveries are one row')
   const { delivered, failing, dead, read } = row
   return { delivered, failing, dead, isCapped: read === LATEST_DELIVERIES, lastAttempt: toLastAttempt(row) }
+}
+
+function toOutcome(row: ReplayOutcomeRow | undefined): ReplayOutcome {
+  const { from, to, read, ...counts } = requireFound(row, 'replay_not_found')
+  return {
+    ...{ from: from.toISOString(), to: to.toISOString() },
+    ...{ ...counts, isCapped: read === COUNTED_EVENTS },
+  }
 }
 
 function toLastAttempt({

@@ -177,6 +177,10 @@ export const FR_DEVELOPERS = {
   replayDone: 'Tous les événements de la période ont été remis à l’envoi.',
   replayEvents: 'Événements',
   replayLook: 'Regarder de nouveau',
+  replayAccepted: 'Acceptés',
+  replayWaiting: 'En attente du premier essai',
+  replayDead: 'Non livrés',
+  replayCapped: 'Les chiffres concernent les 2 000 premiers événements de la période.',
   failedDeliveriesTitle: 'Envois échoués',
   failedDeliveriesText:
     'Les événements que vos points de réception n’ont pas acceptés, avec la dernière réponse.',

@@ -2,6 +2,7 @@
 
 import type { Static } from 'typebox'
 import type { ApiError } from '../../../core/errors.ts'
+import type { ReplayOutcome } from '../../../deliveries/failures/failure.ts'
 import type { ReplayRecord } from '../../../deliveries/schema.ts'
 import { addMs } from '../../../kit/clock.ts'
 import { html } from '../../../kit/http/html.ts'
@@ -9,16 +10,11 @@ import { minuteIn, momentOf } from '../../../kit/time-zone.ts'
 import { addressWith, facts, field, problemNotice, tick, written } from '../../frame/components.ts'
 import { fieldErrors, orShowProblem } from '../../frame/form-input.ts'
 import type { Screen, ScreenRequest } from '../../frame/screen.ts'
-import { healthCard } from './endpoint-health.ts'
+import type { Texts } from '../../frame/texts.ts'
 import { type Endpoint, loadEndpoint } from './endpoints.ts'
-import { developerTabs, ENDPOINTS_PATH } from './tabs.ts'
+import { DELIVERIES_PATH, developerTabs, ENDPOINTS_PATH } from './tabs.ts'
 
 type Replay = Static<typeof ReplayRecord>
-
-interface Period {
-  from: string
-  to: string
-}
 
 const ASK = '/developers/endpoints/{uuid}/replay'
 const WEEK_MS = 7 * 24 * 3_600_000
@@ -28,7 +24,7 @@ export const replayScreens: Screen[] = [
   {
     method: 'GET',
     path: ASK,
-    needs: ['events.replayPeriod', 'events.getReplay'],
+    needs: ['events.replayPeriod', 'events.getReplay', 'events.replayOutcome'],
     handle: async (request) => {
       const endpoint = await loadEndpoint(request)
       return request.query.replay ? progress(request, endpoint) : ask(request, endpoint)
@@ -39,9 +35,8 @@ export const replayScreens: Screen[] = [
 
 const addressOf = ({ uuid }: Endpoint) => `${ENDPOINTS_PATH}/${uuid}/replay`
 
-/** With the period, which the API does not return. */
-const progressAddress = (endpoint: Endpoint, { uuid }: Replay, { from, to }: Partial<Period>) =>
-  addressWith(addressOf(endpoint), {}, { replay: uuid, from, to })
+const progressAddress = (endpoint: Endpoint, { uuid }: Replay) =>
+  addressWith(addressOf(endpoint), {}, { replay: uuid })
 
 function ask(request: ScreenRequest, endpoint: Endpoint, problem?: ApiError) {
   const { texts, form, now, postForm } = request
@@ -76,7 +71,7 @@ async function replay(request: ScreenRequest) {
     async () => {
       // A boundary: the operation returns a record of this schema.
       const made = (await call('events.replayPeriod', { body, idempotencyKey: submission })).data as Replay
-      return { redirectTo: progressAddress(endpoint, made, body) }
+      return { redirectTo: progressAddress(endpoint, made) }
     },
     (problem) => ask(request, endpoint, problem),
   )
@@ -85,20 +80,36 @@ async function replay(request: ScreenRequest) {
 async function progress(request: ScreenRequest, endpoint: Endpoint) {
   const { call, query, texts } = request
   const { t } = texts
-  const params = { uuid: query.replay ?? '' }
-  const moment = (iso = '') => !Number.isNaN(Date.parse(iso)) && texts.time(iso)
-  // A boundary: the operation returns a record of this schema.
-  const found = (await call('events.getReplay', { params })).data as Replay
+  const input = { params: { uuid: query.replay ?? '' } }
+  const [replay, outcome] = await Promise.all([
+    call('events.getReplay', input),
+    call('events.replayOutcome', input),
+  ])
+  // A boundary: the operations return records of these types.
+  const found = replay.data as Replay
+  const counts = outcome.data as ReplayOutcome
+  const isOver = found.status === 'done' && counts.waiting + counts.failing === 0
   const body = html`<div class="head"><h1>${t('replayTitle')}</h1></div>${developerTabs(request, ENDPOINTS_PATH)}
 <section class="card"><h2><a href="${ENDPOINTS_PATH}/${endpoint.uuid}">${written(endpoint.url)}</a></h2><p>${t(found.status === 'done' ? 'replayDone' : 'replayQueued')}</p>${facts(
     [
-      [t('from'), moment(query.from)],
-      [t('to'), moment(query.to)],
+      [t('from'), texts.time(counts.from)],
+      [t('to'), texts.time(counts.to)],
       [t('replayEvents'), texts.number(found.events)],
       [t('deliveries'), texts.number(found.deliveries)],
+      ...outcomeFacts(counts, texts),
       [t('created'), texts.time(found.createdAt)],
     ],
-  )}${found.status !== 'done' && html`<p><a class="button plain" href="${progressAddress(endpoint, found, query)}">${t('replayLook')}</a></p>`}</section>
-${await healthCard(request, endpoint)}`
+  )}${counts.isCapped && html`<p class="dim">${t('replayCapped')}</p>`}
+<p>${!isOver && html`<a class="button plain" href="${progressAddress(endpoint, found)}">${t('replayLook')}</a> `}<a href="${DELIVERIES_PATH}?endpoint=${endpoint.uuid}">${t('failedDeliveriesTitle')}</a></p></section>`
   return { title: t('replayTitle'), body }
+}
+
+/** What became of the deliveries of this replay so far. */
+function outcomeFacts({ delivered, waiting, failing, dead }: ReplayOutcome, { t, number }: Texts) {
+  return [
+    [t('replayAccepted'), number(delivered)],
+    [t('replayWaiting'), number(waiting)],
+    [t('status_failing'), number(failing)],
+    [t('replayDead'), number(dead)],
+  ] as const
 }
