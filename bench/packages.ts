@@ -1,6 +1,6 @@
-// The run-time packages that npm installs on this platform, from the lock file.
+// The run-time packages that npm installs on this platform, from the lock file, and their size.
 
-import { readFile } from 'node:fs/promises'
+import { glob, lstat, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 interface LockedPackage {
@@ -29,4 +29,18 @@ function allows(rule: string | string[] | undefined, name: string): boolean {
   if (names.includes(`!${name}`)) return false
   const wanted = names.filter((word) => !word.startsWith('!'))
   return wanted.length === 0 || wanted.includes(name)
+}
+
+const BLOCK_BYTES = 512
+
+/** What the packages take on the disk, of those that are installed. */
+export async function diskBytesOf(root: string, packages: readonly string[]): Promise<number> {
+  let bytes = 0
+  for (const folder of packages) {
+    // A package inside another one is in the list too.
+    const exclude = (path: string) => path.endsWith('node_modules')
+    for await (const path of glob('**', { cwd: join(root, folder), exclude }))
+      bytes += BLOCK_BYTES * (await lstat(join(root, folder, path))).blocks
+  }
+  return bytes
 }
