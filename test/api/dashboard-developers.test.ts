@@ -68,6 +68,17 @@ describe('events in the dashboard', () => {
     assert.doesNotMatch(text, /\/resend"/)
   })
 
+  it('names types of events in the words of the person, with the code beside them', async () => {
+    const headers = {
+      cookie: `${[...owner.cookies].map((pair) => pair.join('=')).join('; ')}; cowry_app_language=fr`,
+    }
+    const { text } = await owner.get(EVENTS, headers)
+    assert.match(text, />Paiement ouvert<\/a><span class="sub"><code>payment\.pending<\/code>/)
+    assert.match(text, /<option value="refund\.failed">Remboursement échoué \(refund\.failed\)</)
+    const form = (await owner.get('/app/developers/endpoints/new', headers)).text
+    assert.match(form, /Tous les événements des paiements <code>payment\.\*<\/code>/)
+  })
+
   it('sends an event again once per form, also for support, and shows the attempts', async () => {
     const { uuid, url } = await newEndpoint()
     const [id = ''] = await eventIds()

@@ -3,6 +3,7 @@
 
 import { AR_DECISIONS } from './ar/decisions.ts'
 import { AR_DEVELOPERS } from './ar/developers.ts'
+import { AR_EVENTS } from './ar/events.ts'
 import { AR_FINANCE } from './ar/finance.ts'
 import { AR_FRAME } from './ar/frame.ts'
 import { AR_KEYS } from './ar/keys.ts'
@@ -22,6 +23,7 @@ export const AR: Texts = {
   ...AR_PAYMENTS,
   ...AR_DEVELOPERS,
   ...AR_WORDS,
+  ...AR_EVENTS,
   ...AR_FINANCE,
   ...AR_DECISIONS,
   ...AR_KEYS,

@@ -2,6 +2,7 @@
 
 import { EN_DECISIONS } from './en-decisions.ts'
 import { EN_DEVELOPERS } from './en-developers.ts'
+import { EN_EVENTS } from './en-events.ts'
 import { EN_FINANCE } from './en-finance.ts'
 import { EN_KEYS } from './en-keys.ts'
 import { EN_MONEY } from './en-money.ts'
@@ -275,7 +276,6 @@ export const EN = {
   endpointUrlHint: 'A public https address',
   endpointDescription: 'What it is for',
   endpointEvents: 'Events to send',
-  endpointAllEvents: '(all events)',
   endpointTypes: 'Single types of events',
   endpointNew: 'Add an endpoint',
   endpointAdd: 'Add the endpoint',
@@ -430,6 +430,7 @@ export const EN = {
   channel_direct_bank_transfer: 'Transfer to your account',
   channel_saved: 'Saved method',
   ...SETTINGS_EN,
+  ...EN_EVENTS,
   ...EN_FINANCE,
   ...EN_DECISIONS,
   ...EN_SUPPORT,

@@ -4,6 +4,7 @@
 import { EN, type Texts } from './en.ts'
 import { FR_DECISIONS } from './fr/decisions.ts'
 import { FR_DEVELOPERS } from './fr/developers.ts'
+import { FR_EVENTS } from './fr/events.ts'
 import { FR_FINANCE } from './fr/finance.ts'
 import { FR_FRAME } from './fr/frame.ts'
 import { FR_KEYS } from './fr/keys.ts'
@@ -22,6 +23,7 @@ export const FR: Texts = {
   ...FR_PAYMENTS,
   ...FR_DEVELOPERS,
   ...FR_WORDS,
+  ...FR_EVENTS,
   ...FR_FINANCE,
   ...FR_DECISIONS,
   ...FR_KEYS,

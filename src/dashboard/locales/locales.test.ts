@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { describe, it } from 'node:test'
 import { IntlMessageFormat } from 'intl-messageformat'
 import { CASE_KIND_NAMES, kindFacts, RESOLUTION_NAMES } from '../../cases/case-kinds.ts'
+import { EVENT_PATTERNS, EVENT_TYPE_NAMES } from '../../core/event-types.ts'
 import { FAILURES } from '../../core/failures.ts'
 import { LANGUAGES } from '../../core/languages.ts'
 import { CHANNELS } from '../../gateways/gateway.ts'
@@ -112,6 +113,9 @@ describe('the texts of the dashboard', () => {
       ...STATUS_REASONS.map((reason) => `reason_${reason}`),
       ...ATTEMPT_STATUSES.map((status) => `status_${status}`),
       ...CASE_KIND_NAMES.flatMap((kind) => [`case_${kind}`, `meaning_${kind}`]),
+      ...[...EVENT_TYPE_NAMES, ...EVENT_PATTERNS].map(
+        (type) => `event_${type.replace('*', 'all').replace('.', '_')}`,
+      ),
       ...Object.keys(FAILURES).map((code) => `failure_${code}`),
       ...RESOLUTION_NAMES.flatMap((one) => [`resolution_${one}`, `effect_${one}`]),
     ]

@@ -4,6 +4,7 @@
 import { EN, type Texts } from './en.ts'
 import { PT_DECISIONS } from './pt/decisions.ts'
 import { PT_DEVELOPERS } from './pt/developers.ts'
+import { PT_EVENTS } from './pt/events.ts'
 import { PT_FINANCE } from './pt/finance.ts'
 import { PT_FRAME } from './pt/frame.ts'
 import { PT_KEYS } from './pt/keys.ts'
@@ -22,6 +23,7 @@ export const PT: Texts = {
   ...PT_PAYMENTS,
   ...PT_DEVELOPERS,
   ...PT_WORDS,
+  ...PT_EVENTS,
   ...PT_FINANCE,
   ...PT_DECISIONS,
   ...PT_KEYS,

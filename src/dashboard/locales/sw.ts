@@ -4,6 +4,7 @@
 import { EN, type Texts } from './en.ts'
 import { SW_DECISIONS } from './sw/decisions.ts'
 import { SW_DEVELOPERS } from './sw/developers.ts'
+import { SW_EVENTS } from './sw/events.ts'
 import { SW_FINANCE } from './sw/finance.ts'
 import { SW_FRAME } from './sw/frame.ts'
 import { SW_KEYS } from './sw/keys.ts'
@@ -22,6 +23,7 @@ export const SW: Texts = {
   ...SW_PAYMENTS,
   ...SW_DEVELOPERS,
   ...SW_WORDS,
+  ...SW_EVENTS,
   ...SW_FINANCE,
   ...SW_DECISIONS,
   ...SW_KEYS,

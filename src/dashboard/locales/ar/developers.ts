@@ -35,7 +35,6 @@ export const AR_DEVELOPERS = {
   endpointUrlHint: 'عنوان https عام',
   endpointDescription: 'الغرض منها',
   endpointEvents: 'الأحداث المرسلة',
-  endpointAllEvents: '(كل الأحداث)',
   endpointTypes: 'أنواع محددة من الأحداث',
   endpointNew: 'إضافة نقطة استقبال',
   endpointAdd: 'إضافة النقطة',

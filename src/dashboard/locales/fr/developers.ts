@@ -37,7 +37,6 @@ export const FR_DEVELOPERS = {
   endpointUrlHint: 'Une adresse https publique',
   endpointDescription: 'À quoi il sert',
   endpointEvents: 'Événements à envoyer',
-  endpointAllEvents: '(tous les événements)',
   endpointTypes: 'Types d’événements au choix',
   endpointNew: 'Ajouter un point de réception',
   endpointAdd: 'Ajouter',

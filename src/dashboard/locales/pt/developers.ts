@@ -37,7 +37,6 @@ export const PT_DEVELOPERS = {
   endpointUrlHint: 'Um endereço https público',
   endpointDescription: 'Para que serve',
   endpointEvents: 'Eventos a enviar',
-  endpointAllEvents: '(todos os eventos)',
   endpointTypes: 'Tipos de eventos à escolha',
   endpointNew: 'Adicionar um ponto de receção',
   endpointAdd: 'Adicionar o ponto de receção',

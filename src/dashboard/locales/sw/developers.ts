@@ -36,7 +36,6 @@ export const SW_DEVELOPERS = {
   endpointUrlHint: 'Anwani ya https iliyo wazi kwa umma',
   endpointDescription: 'Ni ya nini',
   endpointEvents: 'Matukio ya kutuma',
-  endpointAllEvents: '(matukio yote)',
   endpointTypes: 'Aina mojamoja za matukio',
   endpointNew: 'Ongeza anwani ya kupokea',
   endpointAdd: 'Ongeza anwani',

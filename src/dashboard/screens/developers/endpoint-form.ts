@@ -7,6 +7,7 @@ import { field, tick } from '../../frame/components.ts'
 import { fieldErrors } from '../../frame/form-input.ts'
 import type { ScreenRequest } from '../../frame/screen.ts'
 import type { Texts } from '../../frame/texts.ts'
+import { eventName } from './event-names.ts'
 
 interface EndpointInput {
   url: string
@@ -31,13 +32,7 @@ export function endpointFields(
   const labels = endpointLabels(texts)
   const errors = fieldErrors(problem, labels)
   const ticks = (names: readonly string[]) =>
-    names.map((name) =>
-      tick(
-        `event:${name}`,
-        html`<code>${name}</code>${name === '*' && ` ${t('endpointAllEvents')}`}`,
-        events.includes(name),
-      ),
-    )
+    names.map((name) => tick(`event:${name}`, eventName(texts, name), events.includes(name)))
   const isOpen = EVENT_TYPE_NAMES.some((name) => events.includes(name))
   const address = { value: url, type: 'url', hint: t('endpointUrlHint'), isRequired: true, error: errors.url }
   return html`${field('url', labels.url, address)}

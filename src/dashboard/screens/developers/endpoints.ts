@@ -12,6 +12,7 @@ import type { Texts } from '../../frame/texts.ts'
 import type { TextId } from '../../locales/en.ts'
 import { endpointFields, endpointInput, endpointLabels, requireEvents } from './endpoint-form.ts'
 import { healthCard } from './endpoint-health.ts'
+import { eventName } from './event-names.ts'
 import { developerTabs, ENDPOINTS_PATH, EVENTS_PATH } from './tabs.ts'
 
 export type Endpoint = Static<typeof EndpointRecord>
@@ -38,7 +39,7 @@ export const endpointScreens: Screen[] = [
         cell: ({ uuid, url, description }) =>
           html`<a class="row" href="${ENDPOINTS_PATH}/${uuid}">${written(url)}</a><span class="sub">${written(description)}</span>`,
       },
-      { label: texts.t('endpointEvents'), cell: ({ events }) => eventNames(events) },
+      { label: texts.t('endpointEvents'), cell: ({ events }) => eventNames(events, texts) },
       {
         label: texts.t('status'),
         cell: (endpoint) => statusBadges(texts, endpoint),
@@ -74,7 +75,8 @@ export const endpointScreens: Screen[] = [
 const statusBadges = (texts: Texts, { status, failingSince }: Endpoint) =>
   html`<span>${badge(texts, status)}${failingSince && html` ${badge(texts, 'failing')}`}</span>`
 
-const eventNames = (events: readonly string[]) => html`<code>${events.join(', ')}</code>`
+const eventNames = (events: readonly string[], texts: Texts) =>
+  html`<span>${events.map((type) => html`<span class="sub">${eventName(texts, type)}</span>`)}</span>`
 
 export async function loadEndpoint({ call, params }: ScreenRequest): Promise<Endpoint> {
   // A boundary: the operation returns a record of this schema.
@@ -86,7 +88,7 @@ export function endpointFacts(endpoint: Endpoint, { texts }: ScreenRequest): Htm
   const { description, events, previousSecretUntil, createdAt, uuid } = endpoint
   return facts([
     [t('endpointDescription'), written(description)],
-    [t('endpointEvents'), eventNames(events)],
+    [t('endpointEvents'), eventNames(events, texts)],
     [t('endpointPreviousSecret'), previousSecretUntil && texts.time(previousSecretUntil)],
     [t('created'), texts.time(createdAt)],
     ['UUID', html`<code>${uuid}</code>`],

@@ -6,11 +6,13 @@ import { EVENT_TYPE_NAMES, EVENT_TYPES } from '../../../core/event-types.ts'
 import type { EventRecord } from '../../../events/schema.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
 import type { EndpointRecord } from '../../../webhook-endpoints/schema.ts'
-import { codeBlock, empty, facts, notice, problemNotice } from '../../frame/components.ts'
+import { type Choice, codeBlock, empty, facts, notice, problemNotice } from '../../frame/components.ts'
 import { NO_FIELDS } from '../../frame/issues.ts'
 import { listScreens } from '../../frame/list-screen.ts'
 import type { Screen, ScreenRequest } from '../../frame/screen.ts'
+import type { Texts } from '../../frame/texts.ts'
 import { type Delivery, deliveryCard } from './deliveries.ts'
+import { eventName, eventWords } from './event-names.ts'
 import { developerTabs, EVENTS_PATH } from './tabs.ts'
 
 export type Event = Static<typeof EventRecord>
@@ -23,19 +25,19 @@ export const eventScreens: Screen[] = [
     list: 'events.list',
     exports: 'events.export',
     filters: [
-      { name: 'type', label: 'eventType', values: EVENT_TYPE_NAMES },
+      { name: 'type', label: 'eventType', choices: async ({ texts }) => typeChoices(texts) },
       { name: 'resource', label: 'eventResource', type: 'search', isId: true },
     ],
     intro: async (request) => developerTabs(request, EVENTS_PATH),
-    columns: ({ t, time }) => [
+    columns: (texts) => [
       {
-        label: t('event'),
+        label: texts.t('event'),
         isTitle: true,
         cell: ({ id, type }) =>
-          html`<a class="row" href="${EVENTS_PATH}/${id}">${type}</a><span class="sub">${meaningOf(type)}</span>`,
+          html`<a class="row" href="${EVENTS_PATH}/${id}">${eventWords(texts, type)}</a><span class="sub"><code>${type}</code></span>`,
       },
-      { label: t('eventRecord'), cell: resourceLink },
-      { label: t('created'), cell: ({ createdAt }) => time(createdAt) },
+      { label: texts.t('eventRecord'), cell: resourceLink },
+      { label: texts.t('created'), cell: ({ createdAt }) => texts.time(createdAt) },
     ],
     emptyTitle: 'noEventsTitle',
     emptyText: 'noEventsText',
@@ -48,6 +50,9 @@ export const eventScreens: Screen[] = [
   },
   { method: 'POST', path: '/developers/events/{uuid}/resend', needs: ['events.replay'], handle: resend },
 ]
+
+const typeChoices = (texts: Texts): Choice[] =>
+  EVENT_TYPE_NAMES.map((value) => ({ value, label: `${eventWords(texts, value)} (${value})` }))
 
 /** As the documentation has it, which is in English. */
 const meaningOf = (type: Event['type']) => html`<bdi lang="en" dir="ltr">${EVENT_TYPES[type]}</bdi>`
@@ -80,7 +85,7 @@ async function show(request: ScreenRequest, problem?: ApiError) {
   const event = found.data as Event
   const deliveries = listed.data as Delivery[]
   const enabled = (endpoints.data as Endpoint[]).filter(({ status }) => status === 'enabled')
-  const body = html`<div class="head"><h1>${event.type}</h1><div class="actions">${resendAll(request, event, enabled)}</div></div>
+  const body = html`<div class="head"><h1>${eventName(texts, event.type)}</h1><div class="actions">${resendAll(request, event, enabled)}</div></div>
 ${developerTabs(request, EVENTS_PATH)}${query.done === 'resend' && notice('good', html`<p>${t('done_resend')}</p>`)}${query.done === 'test' && notice('good', html`<p>${t('done_test')}</p>`)}
 ${problemNotice(problem, NO_FIELDS)}
 <section class="card"><p>${meaningOf(event.type)}</p>${facts([
@@ -99,7 +104,7 @@ ${deliveries.map((delivery) => {
   )
 })}
 <h2>${t('eventBody')}</h2>${codeBlock(t('eventBody'), JSON.stringify(event, null, 2))}`
-  return { title: event.type, body, http: problem ? 422 : 200 }
+  return { title: eventWords(texts, event.type), body, http: problem ? 422 : 200 }
 }
 
 /** As the database has it: a test event goes to the endpoint that was tested. */

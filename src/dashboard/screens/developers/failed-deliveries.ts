@@ -9,6 +9,7 @@ import { listScreens } from '../../frame/list-screen.ts'
 import type { AreaRequest, Screen } from '../../frame/screen.ts'
 import type { Texts } from '../../frame/texts.ts'
 import { responseBadge } from './deliveries.ts'
+import { eventWords } from './event-names.ts'
 import { DELIVERIES_PATH, developerTabs, ENDPOINTS_PATH, EVENTS_PATH } from './tabs.ts'
 
 export const failedDeliveryScreens: Screen[] = listScreens<FailedDelivery>({
@@ -25,7 +26,7 @@ export const failedDeliveryScreens: Screen[] = listScreens<FailedDelivery>({
       label: texts.t('event'),
       isTitle: true,
       cell: ({ event, type, endpoint, url }) =>
-        html`<a class="row" href="${EVENTS_PATH}/${event}">${type}</a><span class="sub"><a href="${ENDPOINTS_PATH}/${endpoint}">${written(url)}</a></span>`,
+        html`<a class="row" href="${EVENTS_PATH}/${event}">${eventWords(texts, type)}</a><span class="sub"><code>${type}</code></span><span class="sub"><a href="${ENDPOINTS_PATH}/${endpoint}">${written(url)}</a></span>`,
     },
     {
       label: texts.t('status'),

@@ -2,6 +2,7 @@
 
 import { type Html, html } from '../../../kit/http/html.ts'
 import type { ScreenRequest } from '../../frame/screen.ts'
+import { eventWords } from './event-names.ts'
 import { type Event, resendForm } from './events.ts'
 import { EVENTS_PATH } from './tabs.ts'
 
@@ -15,6 +16,6 @@ export async function paymentEvents(request: ScreenRequest, uuid: string): Promi
   if (events.length === 0) return null
   return html`<section class="card"><h2>${texts.t('eventsTitle')}</h2><ul class="todo">${events.map(
     ({ id, type, createdAt }) =>
-      html`<li><a href="${EVENTS_PATH}/${id}">${type}</a> <span class="sub">${texts.time(createdAt)}</span>${resendForm(request, id, 'resend')}</li>`,
+      html`<li><a href="${EVENTS_PATH}/${id}">${eventWords(texts, type)}</a> <span class="sub"><code>${type}</code> · ${texts.time(createdAt)}</span>${resendForm(request, id, 'resend')}</li>`,
   )}</ul></section>`
 }
