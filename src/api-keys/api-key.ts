@@ -19,6 +19,8 @@ export const API_KEY = columnTable({
   replacedBy: column<string | null>('text'),
   /** The keys of operators from which it was created or rotated; empty if an operator created it. */
   descendsFrom: column<string[]>('text[]'),
+  /** The key that asked for it; null if a person or an operator did. */
+  createdByKey: column<string | null>('text'),
 })
 
 export const KEY_COLUMNS = API_KEY.select()

@@ -25,6 +25,7 @@ const NEW_KEY = [
   'createdAt',
   'expiresAt',
   'descendsFrom',
+  'createdByKey',
 ] as const
 
 const insertKeyStatement = sql<KeyRow>`
@@ -92,7 +93,7 @@ const COPIED = ['merchantId', 'mode', 'name', 'scopes', 'allowedIps', 'ratePerSe
 
 // One statement ends the old key and inserts its successor. A concurrent rotation waits for the row lock and then finds the
 // successor. If the old key expires, the successor has the same lifetime, at most until $7. It descends from the old key, and
-// from the key that asks ($8), whose holder gets its secret.
+// from the key that asks ($8, $9), whose holder gets its secret.
 const replaceKeyStatement = sql<KeyRow>`
 with current as (
   select *
@@ -109,7 +110,7 @@ with current as (
   from current
   where api_keys.merchant_id = $1 and api_keys.key_id = current.key_id
 )
-insert into api_keys (key_id, secret_hash, created_at, expires_at, descends_from, ${API_KEY.list(COPIED)})
+insert into api_keys (key_id, secret_hash, created_at, expires_at, descends_from, created_by_key, ${API_KEY.list(COPIED)})
 select
   $3, $4, $5::timestamptz, least($5::timestamptz + (expires_at - created_at), $7),
   array(
@@ -117,6 +118,7 @@ select
     union
     select unnest($8::text[])
   ),
+  $9,
   ${API_KEY.list(COPIED)}
 from current
 returning ${KEY_COLUMNS}`
@@ -132,9 +134,10 @@ export async function replaceKey(
     predecessorEndsAt: Date
     endsBy: Date | null
     descendsFrom: readonly string[]
+    createdByKey: string | null
   },
 ): Promise<KeyRow | undefined> {
-  const { createdAt, predecessorEndsAt, endsBy, descendsFrom } = successor
+  const { createdAt, predecessorEndsAt, endsBy, descendsFrom, createdByKey } = successor
   const values = [
     merchantId,
     keyId,
@@ -144,6 +147,7 @@ export async function replaceKey(
     predecessorEndsAt,
     endsBy,
     descendsFrom,
+    createdByKey,
   ]
   return (await db.query(replaceKeyStatement, values))[0]
 }

@@ -22,7 +22,7 @@ import {
   lockKeysOfMerchant,
 } from './self-service-queries.ts'
 
-import { type ApiKeysApp, createKey, personOrigin, revokeKey, rotateKey } from './service.ts'
+import { type ApiKeysApp, createKey, type KeyOrigin, personOrigin, revokeKey, rotateKey } from './service.ts'
 
 export interface SelfServiceKeysApp extends Omit<ApiKeysApp, 'instanceDb'> {
   instanceDb: Db
@@ -90,10 +90,7 @@ export function createSelfServiceKey(
     const { allowedIps, expiresAt } = requested
     const rateLimit = rateLimitOf(requested) ?? undefined
     const key = { ...input, allowedIps, rateLimit, expiresAt: expiresAt?.toISOString() }
-    return createKey({ ...app, instanceDb: tx }, caller.merchant.id, key, {
-      keyId,
-      descendsFrom: own.origins,
-    })
+    return createKey({ ...app, instanceDb: tx }, caller.merchant.id, key, { keyId, ...own.origin })
   })
 }
 
@@ -121,11 +118,7 @@ export function rotateSelfServiceKey(
     // The successor has the rights of the old key, and this caller receives its secret.
     assertWithinRights(own, await requireSelfServiceKey({ instanceDb: tx }, caller.merchant, keyId))
     await assertKeyLimit(app, tx, caller.merchant, MAX_LIVE_KEYS_IN_ROTATION)
-    const successor = {
-      keyId: successorId,
-      endsBy: own.expiresAt,
-      descendsFrom: own.origins,
-    }
+    const successor = { keyId: successorId, endsBy: own.expiresAt, ...own.origin }
     return rotateKey({ ...app, instanceDb: tx }, caller.merchant.id, keyId, overlapHours, successor)
   })
 }
@@ -172,21 +165,21 @@ async function issueOnce(
   )
 }
 
-/** The rights of the caller, and where the keys that it creates descend from. */
+/** The rights of the caller, and the origin of the keys that it creates. */
 async function lockCallerRights(
   app: SelfServiceKeysApp,
   tx: Tx,
   { merchant, principal }: Caller,
-): Promise<Rights & { origins: string[] }> {
+): Promise<Rights & { origin: KeyOrigin }> {
   await lockKeysOfMerchant(tx, merchant.id)
   if (principal.type === 'user') {
     const scopes = [...grantableScopes(app.mode, principal.scopes)]
-    return { ...UNLIMITED, scopes, origins: [personOrigin(principal.id)] }
+    return { ...UNLIMITED, scopes, origin: { descendsFrom: [personOrigin(principal.id)] } }
   }
   const callerKey = await lockKeyForShare(tx, merchant.id, principal.id)
   if (!callerKey || callerKey.revokedAt) throw new ApiError('api_key_revoked')
   if (callerKey.expiresAt && callerKey.expiresAt <= app.clock.now()) throw new ApiError('api_key_expired')
-  return { ...callerKey, origins: originsOf(callerKey) }
+  return { ...callerKey, origin: { descendsFrom: originsOf(callerKey), createdByKey: callerKey.keyId } }
 }
 
 /** A session has no addresses, end or rate limit that a key could inherit. */

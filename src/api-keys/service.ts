@@ -37,12 +37,18 @@ export interface CreatedKey {
   apiKey: string
 }
 
-/** `keyId` is given when an idempotency claim must find the key again, `descendsFrom` when another key creates it. */
+/** Where a key comes from; nothing of it if an operator creates it. */
+export interface KeyOrigin {
+  descendsFrom?: string[]
+  createdByKey?: string | null
+}
+
+/** `keyId` is given when an idempotency claim must find the key again. */
 export async function createKey(
   app: ApiKeysApp,
   merchantId: string,
   input: CreateKey,
-  { keyId, descendsFrom = [] }: { keyId?: string; descendsFrom?: string[] } = {},
+  { keyId, descendsFrom = [], createdByKey = null }: KeyOrigin & { keyId?: string } = {},
 ): Promise<CreatedKey> {
   const now = app.clock.now()
   const issues = keyIssues(input, now)
@@ -63,6 +69,7 @@ export async function createKey(
     createdAt: now,
     expiresAt: input.expiresAt ? new Date(input.expiresAt) : null,
     descendsFrom,
+    createdByKey,
   }
   const key = await insertKey(app.instanceDb, newKey, hashSecret(app.keyPepper, fresh.secret))
   return { key, apiKey: formatApiKey(fresh) }
@@ -105,12 +112,11 @@ const HOUR_MS = 3_600_000
 
 const DEFAULT_OVERLAP_HOURS = 24
 
-interface Successor {
+/** With the origin of the key that asks. */
+interface Successor extends KeyOrigin {
   keyId?: string
   /** The latest expiry of the successor; null: no bound. */
   endsBy?: Date | null
-  /** The origins of the key that asks; absent if an operator asks. */
-  descendsFrom?: string[]
 }
 
 /** Creates a key with the rights of the old one. The old key stays valid for the overlap, so servers can be reconfigured. */
@@ -130,6 +136,7 @@ export async function rotateKey(
     predecessorEndsAt: addMs(now, overlapHours * HOUR_MS),
     endsBy: successor.endsBy ?? null,
     descendsFrom: successor.descendsFrom ?? [],
+    createdByKey: successor.createdByKey ?? null,
   })
   if (!key) throw await rotationError(app, merchantId, keyId)
   return { key, apiKey: formatApiKey(fresh) }

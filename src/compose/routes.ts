@@ -1,6 +1,7 @@
 // The routes of every slice, in the order of the API document.
 
 import { operatorKeyRoutes } from '../api-keys/operator-routes.ts'
+import { createdKeyRoutes } from '../api-keys/person-routes.ts'
 import { apiKeyRoutes } from '../api-keys/routes.ts'
 import type { SelfServiceKeysApp } from '../api-keys/self-service.ts'
 import { auditRoutes, operatorAuditRoutes } from '../audit/routes.ts'
@@ -130,6 +131,7 @@ export function personRoutes(app: App): PersonRoute[] {
     ...walletPersonRoutes(app),
     ...requestLogRoutes(app),
     ...deliveryFailureRoutes(app),
+    ...createdKeyRoutes(app),
     // Saving an account also writes records of the instance: when to look for its refunds, and its access tokens.
     ...ownGatewayRoutes({ ...app, publicUrl, db: app.auditedDb }),
     ...ownReconciliationRoutes({ ...app, findRefunds: (...wanted) => findGatewayRefunds(app.db, ...wanted) }),

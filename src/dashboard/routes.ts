@@ -14,6 +14,7 @@ import { auditScreens } from './screens/audit.ts'
 import { caseScreens } from './screens/cases.ts'
 import { confirmScreens } from './screens/confirm.ts'
 import { customerScreens } from './screens/customers.ts'
+import { createdKeyScreens } from './screens/developers/created-keys.ts'
 import { endpointSecretScreens } from './screens/developers/endpoint-secrets.ts'
 import { endpointScreens } from './screens/developers/endpoints.ts'
 import { eventScreens } from './screens/developers/events.ts'
@@ -69,6 +70,7 @@ export const SCREENS: readonly Screen[] = [
   ...failedDeliveryScreens,
   ...keyScreens,
   ...newKeyScreens,
+  ...createdKeyScreens,
   ...replayScreens,
   ...requestScreens,
   ...testToolScreens,

@@ -4,6 +4,14 @@ export const EN_KEYS = {
   keyPresets: 'Start with',
   keyPreset_read: 'Read only',
   keyPreset_pay: 'Take payments',
+  keyCreatedTitle: 'Keys created with this key',
+  keyCreatedCount: 'Keys created with this one that still work: {count, number}',
+  keyCreatedHint:
+    'If the key was stolen, the thief may have made them. Servers that use them lose their access when they are revoked.',
+  keyCreatedToo: 'Revoke these keys too',
+  keyRevokeCreatedTitle: 'Revoke the keys created with this key',
+  keyRevokeCreated: 'Revoke these keys',
+  done_revokedCreated: 'The keys were revoked.',
   keyNotInRole: 'not in your role',
   keyScopesTest:
     'In test mode no real money moves, so your keys may have every right. To write an area includes to read it.',

@@ -2,6 +2,14 @@ export const AR_KEYS = {
   keyPresets: 'ابدأ بـ',
   keyPreset_read: 'القراءة فقط',
   keyPreset_pay: 'استلام المدفوعات',
+  keyCreatedTitle: 'المفاتيح المنشأة بهذا المفتاح',
+  keyCreatedCount: 'المفاتيح المنشأة بهذا المفتاح والتي ما زالت تعمل: {count, number}',
+  keyCreatedHint:
+    'إذا سُرق المفتاح فقد يكون السارق هو من أنشأها. تفقد الخوادم التي تستخدمها الوصول عند إبطالها.',
+  keyCreatedToo: 'إبطال هذه المفاتيح أيضًا',
+  keyRevokeCreatedTitle: 'إبطال المفاتيح المنشأة بهذا المفتاح',
+  keyRevokeCreated: 'إبطال هذه المفاتيح',
+  done_revokedCreated: 'أُبطلت المفاتيح.',
   keyNotInRole: 'ليس ضمن دورك',
   keyScopesTest:
     'في وضع الاختبار لا تتحرك أموال حقيقية، لذلك يمكن أن تملك مفاتيحك كل الحقوق. الكتابة في مجال تشمل قراءته.',

@@ -2,6 +2,14 @@ export const FR_KEYS = {
   keyPresets: 'Commencer par',
   keyPreset_read: 'Lecture seule',
   keyPreset_pay: 'Encaisser des paiements',
+  keyCreatedTitle: 'Clés créées avec cette clé',
+  keyCreatedCount: 'Clés créées avec celle-ci qui fonctionnent encore : {count, number}',
+  keyCreatedHint:
+    'Si la clé a été volée, le voleur a pu les créer. Les serveurs qui les utilisent perdent leur accès quand elles sont révoquées.',
+  keyCreatedToo: 'Révoquer aussi ces clés',
+  keyRevokeCreatedTitle: 'Révoquer les clés créées avec cette clé',
+  keyRevokeCreated: 'Révoquer ces clés',
+  done_revokedCreated: 'Les clés ont été révoquées.',
   keyNotInRole: 'pas dans votre rôle',
   keyScopesTest:
     'En mode test, aucun argent réel ne circule : vos clés peuvent avoir tous les droits. Écrire dans un domaine comprend le lire.',

@@ -2,6 +2,14 @@ export const PT_KEYS = {
   keyPresets: 'Começar com',
   keyPreset_read: 'Só leitura',
   keyPreset_pay: 'Receber pagamentos',
+  keyCreatedTitle: 'Chaves criadas com esta chave',
+  keyCreatedCount: 'Chaves criadas com esta que ainda funcionam: {count, number}',
+  keyCreatedHint:
+    'Se a chave foi roubada, o ladrão pode tê-las criado. Os servidores que as usam perdem o acesso quando são revogadas.',
+  keyCreatedToo: 'Revogar também estas chaves',
+  keyRevokeCreatedTitle: 'Revogar as chaves criadas com esta chave',
+  keyRevokeCreated: 'Revogar estas chaves',
+  done_revokedCreated: 'As chaves foram revogadas.',
   keyNotInRole: 'fora da sua função',
   keyScopesTest:
     'No modo de teste não circula dinheiro real, por isso as suas chaves podem ter todos os direitos. Escrever numa área inclui lê-la.',

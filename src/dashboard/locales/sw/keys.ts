@@ -2,6 +2,14 @@ export const SW_KEYS = {
   keyPresets: 'Anza na',
   keyPreset_read: 'Kusoma tu',
   keyPreset_pay: 'Kupokea malipo',
+  keyCreatedTitle: 'Funguo zilizoundwa kwa ufunguo huu',
+  keyCreatedCount: 'Funguo zilizoundwa kwa ufunguo huu ambazo bado zinafanya kazi: {count, number}',
+  keyCreatedHint:
+    'Ufunguo ukiwa umeibiwa, huenda mwizi ndiye aliyeziunda. Seva zinazozitumia hupoteza ufikiaji zinapobatilishwa.',
+  keyCreatedToo: 'Batilisha funguo hizi pia',
+  keyRevokeCreatedTitle: 'Batilisha funguo zilizoundwa kwa ufunguo huu',
+  keyRevokeCreated: 'Batilisha funguo hizi',
+  done_revokedCreated: 'Funguo zimebatilishwa.',
   keyNotInRole: 'haimo katika jukumu lako',
   keyScopesTest:
     'Katika hali ya majaribio hakuna pesa halisi zinazohama, kwa hiyo funguo zako zinaweza kuwa na haki zote. Kuandika eneo kunajumuisha kulisoma.',

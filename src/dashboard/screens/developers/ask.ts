@@ -21,7 +21,7 @@ interface Question {
   blocked?(request: ScreenRequest): Promise<TextId | null>
   /** What is asked about. It throws if there is no such record. */
   facts(request: ScreenRequest): Promise<Html>
-  fields?(request: ScreenRequest): Html
+  fields?(request: ScreenRequest): Html | null | Promise<Html | null>
   /** The screen to which the person can go back. */
   back: string
   act(request: ScreenRequest): Promise<ScreenResponse>
@@ -64,7 +64,7 @@ async function ask(question: Question, request: ScreenRequest, problem?: ApiErro
     ? html`<p>${goBack}</p>`
     : postForm(
         filled(path),
-        html`${fields?.(request)}<button${isDanger && html` class="danger"`}>${t(button)}</button> ${goBack}`,
+        html`${await fields?.(request)}<button${isDanger && html` class="danger"`}>${t(button)}</button> ${goBack}`,
       )
   const body = html`<div class="head"><h1>${t(title)}</h1></div>${problemNotice(problem, { overlapHours: t('overlap') })}
 <section class="card"><p>${t(reason ?? text)}</p>${shown}${form}</section>`

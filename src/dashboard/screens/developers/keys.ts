@@ -8,6 +8,7 @@ import { badge, facts, notice, written } from '../../frame/components.ts'
 import { listScreens } from '../../frame/list-screen.ts'
 import type { Screen, ScreenRequest } from '../../frame/screen.ts'
 import { askScreens } from './ask.ts'
+import { createdCard, createdField, revokeCreated } from './created-keys.ts'
 import { mayGrant } from './key-rights.ts'
 import { overlapField, overlapInput } from './overlap.ts'
 import { isReplayed, showOnce } from './show-once.ts'
@@ -75,10 +76,14 @@ export const keyScreens: Screen[] = [
     isDanger: true,
     stepUp: true,
     facts: async (request) => keyFacts(await load(request), request),
+    fields: createdField,
     back: ONE,
-    act: async ({ call, params, submission }) => {
+    act: async (request) => {
+      const { call, params, form, submission } = request
       const { keyId = '' } = params
+      // First the key itself, which then creates no more.
       await call('apiKeys.revoke', { params: { keyId }, body: {}, idempotencyKey: submission })
+      if (form.created !== undefined) await revokeCreated(request)
       return { redirectTo: `${KEYS_PATH}/${keyId}?done=revoked` }
     },
   }),
@@ -147,7 +152,7 @@ async function show(request: ScreenRequest) {
   const body = html`<div class="head"><h1>${written(key.name)}</h1>${keyBadge(key.status, texts)}
 <div class="actions">${canAsk && canReplace && html`<a class="button plain" href="${path}/rotate">${t('keyRotate')}</a>`}
 ${isActive && allows('apiKeys.revoke') && html`<a class="button danger" href="${path}/revoke">${t('keyRevoke')}</a>`}</div></div>
-${developerTabs(request, KEYS_PATH)}${query.done && notice('good', html`<p>${t('done_revoked')}</p>`)}
-<section class="card">${keyFacts(key, request)}${canAsk && !canReplace && html`<p class="dim">${t('keyCannotReplace')}</p>`}</section>`
+${developerTabs(request, KEYS_PATH)}${query.done && notice('good', html`<p>${t(query.done === 'revokedCreated' ? 'done_revokedCreated' : 'done_revoked')}</p>`)}
+<section class="card">${keyFacts(key, request)}${canAsk && !canReplace && html`<p class="dim">${t('keyCannotReplace')}</p>`}</section>${await createdCard(request, key)}`
   return { title: key.name, body }
 }
