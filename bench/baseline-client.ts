@@ -3,6 +3,7 @@
 import pg from 'pg'
 import type { BaselineOrder, BaselineReport } from './baseline.ts'
 import { type BaselineScript, DRAW } from './baseline-scripts.ts'
+import { median } from './statistics.ts'
 
 process.on('message', (order: BaselineOrder) => {
   void run(order).then((report) => process.send?.(report))
@@ -15,16 +16,17 @@ interface Prepared {
   keepsRow: boolean
 }
 
-async function run({ url, script, clients, seconds }: BaselineOrder): Promise<BaselineReport> {
+async function run(order: BaselineOrder): Promise<BaselineReport & { p50Ms: number }> {
+  const { url, script, clients, seconds } = order
   const steps = prepare(script)
   const opened = await Promise.all(Array.from({ length: clients }, () => open(url)))
   const startedAt = performance.now()
   const until = startedAt + seconds * 1_000
-  const counts = await Promise.all(opened.map((client) => repeat(client, steps, until)))
+  const rounds = await Promise.all(opened.map((client) => repeat(client, steps, until)))
   const tookSeconds = (performance.now() - startedAt) / 1_000
   await Promise.all(opened.map((client) => client.end()))
-  const done = counts.reduce((sum, count) => sum + count, 0)
-  return { done, perSecond: done / tookSeconds }
+  const times = rounds.flat()
+  return { done: times.length, perSecond: times.length / tookSeconds, p50Ms: median(times) }
 }
 
 async function open(url: string): Promise<pg.Client> {
@@ -44,15 +46,19 @@ function prepare({ steps }: BaselineScript): Prepared[] {
   })
 }
 
-async function repeat(client: pg.Client, steps: readonly Prepared[], until: number): Promise<number> {
-  let done = 0
-  for (; performance.now() < until; done += 1) {
+/** The time of each round, in milliseconds. */
+async function repeat(client: pg.Client, steps: readonly Prepared[], until: number): Promise<number[]> {
+  const times: number[] = []
+  for (let startedAt = performance.now(); startedAt < until; ) {
     const n = 1 + Math.floor(Math.random() * DRAW.customers)
     let known: Record<string, unknown> = { n, m: 1 + ((n - 1) % DRAW.merchants), one: 1 }
     for (const { name, text, variables, keepsRow } of steps) {
       const { rows } = await client.query({ name, text, values: variables.map((one) => known[one]) })
       if (keepsRow) known = { ...known, ...rows[0] }
     }
+    const endedAt = performance.now()
+    times.push(endedAt - startedAt)
+    startedAt = endedAt
   }
-  return done
+  return times
 }

@@ -26,7 +26,7 @@ export type MeasureBaseline = (order: BaselineOrder) => Promise<BaselineReport>
 export function chooseBaselineTool(folder: string): { name: string; measure: MeasureBaseline } {
   const found = spawnSync('pgbench', ['--version'], { encoding: 'utf8' })
   if (found.status === 0) return { name: found.stdout.trim(), measure: (order) => runPgbench(folder, order) }
-  return { name: 'the bare pg driver (pgbench is not installed)', measure: runClient }
+  return { name: 'the bare pg driver (pgbench is not installed)', measure: measureAlone }
 }
 
 // Prepared once: a short run should not include a cost that a long-lived connection pays once.
@@ -71,7 +71,8 @@ export function toPgbench({ steps, draws }: BaselineScript): string {
   return [...lines, ...steps.map(({ sql, keepsRow }) => sql + (keepsRow ? '\n\\gset' : ';'))].join('\n')
 }
 
-async function runClient(order: BaselineOrder): Promise<BaselineReport> {
+/** By the bare driver, which also knows the time of each round. */
+export async function measureAlone(order: BaselineOrder): Promise<BaselineReport & { p50Ms: number }> {
   const client = fork(join(import.meta.dirname, 'baseline-client.ts'))
   client.send(order)
   const [report] = await once(client, 'message')

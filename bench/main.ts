@@ -6,14 +6,19 @@ import { join } from 'node:path'
 import { parseOptions, parsePositiveInteger } from '../test/support/command-line.ts'
 import { chooseBaselineTool } from './baseline.ts'
 import { killUnderLoad } from './durability.ts'
+import { measureLatencies, renderLatencies } from './latency.ts'
 import { describeMachine } from './machine.ts'
 import { measureLoad, measureRounds, type Plan } from './measure.ts'
 import { renderPlot } from './plot.ts'
 import { type Document, figuresOf, renderTable, renderTargets, type SweepPoint } from './report.ts'
 import { type Rig, withRig } from './rig.ts'
 import { rounded } from './statistics.ts'
+import { measureWal, renderWal } from './wal.ts'
 
-type Wanted = Omit<Plan, 'connections' | 'baselineClients'>
+interface Wanted extends Omit<Plan, 'connections' | 'baselineClients'> {
+  /** Of each arm of the latencies. */
+  latencySeconds: number
+}
 
 const FULL = {
   rounds: 5,
@@ -23,6 +28,7 @@ const FULL = {
   readBaselineSeconds: 3,
   sweep: [1, 4, 8, 12, 16, 24, 32, 48, 64, 128],
   sweepSeconds: 4,
+  latencySeconds: 8,
 } satisfies Wanted
 
 const QUICK = {
@@ -34,6 +40,7 @@ const QUICK = {
   readBaselineSeconds: 1,
   sweep: [8, 24, 48],
   sweepSeconds: 1.5,
+  latencySeconds: 2,
 } satisfies Wanted
 
 const WARM_CONNECTIONS = 32
@@ -52,10 +59,12 @@ const HELP = `npm run bench [-- --quick] [-- --json FILE] [-- --connections N]
 Starts PostgreSQL with fsync on, the sandbox provider, the service and a load driver, each as a separate process,
 and measures them in rounds. Each operation is compared with its limit: the rate of pgbench with the same statements
 that the service sends, each as one transaction, on the same idle server. A charge has two of them.
-Processor time is per request, in microseconds. At the end the service is killed under load, and every acknowledged
+Processor time is per request, in microseconds. Then the latency below the peak: of one caller alone, and in an open
+loop (a constant rate, counted from the intended start) at 25, 50 and 80 % of the peak, beside a floor: the statements
+of the operation by one bare client, and for a charge the provider's answer, alone. At the end the service is killed under load, and every acknowledged
 charge must be in the database. The plot goes to docs/bench.svg.
 
-  --quick          takes 90 seconds, for a first look: short rounds are less precise, and docs/bench.svg stays as it is
+  --quick          takes three minutes, for a first look: short rounds are less precise, and docs/bench.svg stays as it is
   --json FILE      also write everything as one JSON document
   --connections N  concurrent requests; by default the fewest that clearly exceed the limit in charges per second,
                    or the number that does the most
@@ -76,7 +85,9 @@ const log = (line: string) => void process.stderr.write(`${line}\n`)
 
 const document = await withRig({ log }, (rig) => measure(rig, options.quick ? QUICK : FULL))
 const targets = renderTargets(document)
-process.stdout.write(`${renderTable(document)}\n${targets}\n${describe(document)}\n`)
+process.stdout.write(
+  `${renderTable(document)}\n${renderLatencies(document.latencies)}\n${renderWal('Charges', document.wal)}\n${targets}\n${describe(document)}\n`,
+)
 if (targets.includes('MISSED')) process.exitCode = 1
 // The published plot is that of a whole run.
 if (!options.quick) await writeFile(join(import.meta.dirname, '../docs/bench.svg'), plotOf(document))
@@ -96,9 +107,12 @@ async function measure(rig: Rig, wanted: Wanted): Promise<Document> {
   const connections = wantedConnections ?? chooseConnections(sweep, baseline.perSecond)
   const plan: Plan = { ...wanted, connections, baselineClients: baseline.clients }
   const rounds = await measureRounds(rig, plan, log)
+  const figures = figuresOf(rounds)
+  log('measuring the latency below the peak')
+  const latencies = await measureLatencies(rig, figures, wanted.latencySeconds)
+  const wal = await measureWal(rig.databaseUrl, () => countCharges(rig, connections, wanted.writeSeconds))
   log('killing the service under load')
   const durability = await killUnderLoad(rig, plan.connections, 1_500)
-  const figures = figuresOf(rounds)
   const { charges, hotCharges } = figures
   return {
     ...figures,
@@ -106,12 +120,19 @@ async function measure(rig: Rig, wanted: Wanted): Promise<Document> {
       perSecond: hotCharges.perSecond,
       ratio: rounded(hotCharges.perSecond / charges.perSecond, 2),
     },
+    latencies,
+    wal,
     sweep,
     durability,
     growth: await readGrowth(),
     machine,
     plan: { rounds: plan.rounds, connections: plan.connections, baselineClients: plan.baselineClients },
   }
+}
+
+async function countCharges(rig: Rig, connections: number, seconds: number): Promise<number> {
+  const order = { url: rig.service.url, operation: 'charges' as const, connections, forMs: seconds * 1_000 }
+  return (await rig.drive(order)).answered
 }
 
 /**

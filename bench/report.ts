@@ -1,12 +1,14 @@
 // The measurements as a document and as a table. Ratios are of medians over the rounds.
 
 import type { KillReport } from './durability.ts'
+import { type Latencies, latencyTargets, type Target } from './latency.ts'
 import type { MachineFacts } from './machine.ts'
 import type { BaselineRound, Round, Rounds } from './measure.ts'
 import type { BaselineOperation } from './prepare.ts'
 import type { Operation } from './requests.ts'
 import type { Cpu } from './rig.ts'
 import { median, rounded, spread } from './statistics.ts'
+import type { WalFigure } from './wal.ts'
 
 export interface Figure {
   perSecond: number
@@ -33,6 +35,8 @@ export interface SweepPoint {
 }
 
 export type Document = Record<Operation, Figure> & {
+  latencies: Latencies
+  wal: WalFigure
   hotMerchant: { perSecond: number; ratio: number }
   sweep: SweepPoint[]
   durability: KillReport
@@ -132,7 +136,7 @@ const line = ([name = '', ...cells]: readonly string[]) =>
 /** The targets of the project, each with its measurement. */
 export function renderTargets(document: Document): string {
   const { charges, initiates, hotMerchant, durability } = document
-  const targets: [string, number | null, boolean][] = [
+  const targets: Target[] = [
     ['charges, of the limit (at least 1.0)', charges.ratio, (charges.ratio ?? 0) >= 1],
     ['initiates, of the limit (at least 1.0)', initiates.ratio, (initiates.ratio ?? 0) >= 1],
     ['p99 of charges in ms (at most 50)', charges.p99Ms, charges.p99Ms <= 50],
@@ -147,6 +151,7 @@ export function renderTargets(document: Document): string {
       durability.acknowledged - durability.found,
       durability.acknowledged > 0 && durability.acknowledged === durability.found,
     ],
+    ...latencyTargets(document.latencies),
   ]
   return targets
     .map(([label, value, isMet]) => `${isMet ? 'kept  ' : 'MISSED'}  ${label.padEnd(56)}${value}\n`)

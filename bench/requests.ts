@@ -9,11 +9,12 @@ import {
   emailOf,
   FIRSTNAME,
   HOT_MERCHANT,
+  idOf,
   LASTNAME,
   MERCHANTS,
   recurringTokenOf,
 } from './population.ts'
-import { apiKeyOf } from './seed.ts'
+import { apiKeyOf, SECRETS_ENV } from './seed.ts'
 
 export const OPERATIONS = [
   'charges',
@@ -26,6 +27,8 @@ export const OPERATIONS = [
   'bareRoute',
 ] as const
 export type Operation = (typeof OPERATIONS)[number]
+/** And the call that a charge makes to the provider. */
+export type SentOperation = Operation | 'provider'
 
 export interface WireRequest {
   bytes: string
@@ -41,9 +44,17 @@ export interface PaidPayment {
   reference: string
 }
 
+/** A card that was saved over HTTP. */
+export interface SavedCard {
+  customer: number
+  token: string
+}
+
 export interface RequestSource {
   host: string
   paid: readonly PaidPayment[]
+  /** The one merchant of a service that was filled over HTTP, instead of those that were seeded. */
+  filled?: { key: string; saved: readonly SavedCard[] }
 }
 
 const PATHS = {
@@ -54,10 +65,12 @@ const PATHS = {
   customers: '/api/v1/customers?limit=20',
 }
 
-export function nextRequest(source: RequestSource, operation: Operation): WireRequest {
+export function nextRequest(source: RequestSource, operation: SentOperation): WireRequest {
   switch (operation) {
     case 'charges':
-      return chargeOf(source, customerRefOf(1 + randomBelow(CUSTOMERS)))
+      return source.filled
+        ? savedChargeOf(source, source.filled.saved)
+        : chargeOf(source, customerRefOf(1 + randomBelow(CUSTOMERS)))
     case 'hotCharges':
       return chargeOf(source, customerRefOf(1 + CUSTOMERS + randomBelow(CUSTOMERS)))
     case 'initiates':
@@ -77,18 +90,54 @@ export function nextRequest(source: RequestSource, operation: Operation): WireRe
       )
     case 'bareRoute':
       return { bytes: `GET /bare HTTP/1.1\r\nhost: ${source.host}\r\n\r\n`, expectedStatus: 200 }
+    case 'provider':
+      return providerChargeOf(source)
   }
 }
 
 const randomBelow = (count: number) => Math.floor(Math.random() * count)
 
 export function chargeOf(source: RequestSource, { merchant, customer }: CustomerRef): WireRequest {
-  return post(source, merchant, PATHS.charges, {
+  return post(source, merchant, PATHS.charges, chargeBodyOf(customer, recurringTokenOf(customer)))
+}
+
+function savedChargeOf(source: RequestSource, saved: readonly SavedCard[]): WireRequest {
+  const card = saved[randomBelow(saved.length)]
+  if (!card) throw new Error('there is no saved card to charge')
+  return post(source, HOT_MERCHANT, PATHS.charges, chargeBodyOf(card.customer, card.token))
+}
+
+function chargeBodyOf(customer: number, recurringToken: string) {
+  return {
     ...orderOf(customer),
     description: 'Subscription',
     metadata: { plan: 'monthly' },
-    recurringToken: recurringTokenOf(customer),
+    recurringToken,
+  }
+}
+
+/** As the gateway sends it for a charge of a saved card. */
+function providerChargeOf({ host }: RequestSource): WireRequest {
+  const text = JSON.stringify({
+    account: idOf('merchant', 1),
+    order: randomUUID(),
+    reference: `order-${randomUUID()}`,
+    amount: '125050',
+    currency: CURRENCY,
+    country: null,
+    description: 'Subscription',
+    email: emailOf(1),
+    token: `tok_${'1'.padStart(32, '0')}.card_success`,
   })
+  const headers = [
+    `host: ${host}`,
+    `authorization: Bearer ${SECRETS_ENV.COWRY_SANDBOX_SECRET}`,
+    'content-type: application/json',
+    `idempotency-key: ${randomUUID()}`,
+    `content-length: ${text.length}`,
+  ]
+  const bytes = `POST /v1/charges HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n${text}`
+  return { bytes, expectedStatus: 201 }
 }
 
 export function initiateOf(source: RequestSource, { merchant, customer }: CustomerRef): WireRequest {
@@ -110,20 +159,22 @@ function verificationOf(source: RequestSource): WireRequest {
   return get(source, paid.merchant, PATHS.verify + paid.reference)
 }
 
-function get({ host }: RequestSource, merchant: number, path: string): WireRequest {
-  const bytes = `GET ${path} HTTP/1.1\r\nhost: ${host}\r\nx-api-key: ${keyOf(merchant)}\r\n\r\n`
+function get(source: RequestSource, merchant: number, path: string): WireRequest {
+  const key = keyOf(source, merchant)
+  const bytes = `GET ${path} HTTP/1.1\r\nhost: ${source.host}\r\nx-api-key: ${key}\r\n\r\n`
   return { bytes, expectedStatus: 200 }
 }
 
 function post(
-  { host }: RequestSource,
+  source: RequestSource,
   merchant: number,
   path: string,
   body: Record<string, unknown> & { reference: string },
 ): WireRequest {
   // All characters are ASCII, so the length in characters is that in bytes.
   const text = JSON.stringify(body)
-  const headers = `host: ${host}\r\nx-api-key: ${keyOf(merchant)}\r\ncontent-type: application/json`
+  const key = keyOf(source, merchant)
+  const headers = `host: ${source.host}\r\nx-api-key: ${key}\r\ncontent-type: application/json`
   const bytes = `POST ${path} HTTP/1.1\r\n${headers}\r\ncontent-length: ${text.length}\r\n\r\n${text}`
   return { bytes, reference: body.reference, expectedStatus: 201 }
 }
@@ -131,7 +182,8 @@ function post(
 const keys = new Map<number, string>()
 
 /** Cached: deriving a key costs more than the rest of a request. */
-function keyOf(merchant: number): string {
+function keyOf({ filled }: RequestSource, merchant: number): string {
+  if (filled) return filled.key
   const known = keys.get(merchant) ?? apiKeyOf(merchant)
   keys.set(merchant, known)
   return known

@@ -15,7 +15,7 @@ import { connectDb, type Db, sql } from '../src/kit/db/db.ts'
 import { startEmbeddedPostgres } from '../src/kit/embedded-postgres.ts'
 import { createLog } from '../src/kit/observability/log.ts'
 import { cpuOf, cpuOfTree } from './cpu.ts'
-import type { LoadOrder, LoadReport } from './driver.ts'
+import type { LoadOrder, LoadReport } from './load.ts'
 import { type BaselineScripts, prepareBaselines } from './prepare.ts'
 import { parentOf } from './processes.ts'
 import type { PaidPayment } from './requests.ts'
@@ -45,7 +45,7 @@ export interface Rig {
   paid: PaidPayment[]
   baselines: BaselineScripts
   startService(): Promise<Program>
-  drive(order: Omit<LoadOrder, 'paid'>): Promise<LoadReport>
+  drive(order: Omit<LoadOrder, 'source'>): Promise<LoadReport>
   /** Processor time since their start, in microseconds. */
   cpu(): Cpu
 }
@@ -123,7 +123,7 @@ async function build(
     driver,
     startService: startServiceProcess,
     async drive(order) {
-      driver.send({ ...order, paid: prepared.paid } satisfies LoadOrder)
+      driver.send({ ...order, source: { paid: prepared.paid } } satisfies LoadOrder)
       // A boundary: the driver answers each order with its report.
       const [report] = (await once(driver, 'message')) as [LoadReport]
       return report
