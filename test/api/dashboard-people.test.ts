@@ -330,17 +330,29 @@ describe('the demo owner', () => {
     const { body } = await service.admin.post('/admin/v1/demo-links', {})
     const { pathname } = new URL(body.data.link)
     const visitor = newVisitor(service)
-    assert.equal((await visitor.get(pathname)).headers.get('location'), '/app')
+    assert.equal((await visitor.submit(pathname, pathname)).headers.get('location'), '/app')
     assert.match((await visitor.get('/app')).text, /Demo Owner/)
-    const again = await newVisitor(service).get(pathname)
+    const again = await newVisitor(service).submit(pathname, pathname)
     assert.deepEqual([again.http, /people demo-link/.test(again.text)], [410, true])
+  })
+
+  it('is not signed in by previews of the link, which open it before the person does', async () => {
+    const { body } = await service.admin.post('/admin/v1/demo-links', {})
+    const { pathname } = new URL(body.data.link)
+    const preview = newVisitor(service)
+    for (const _ of [1, 2]) assert.equal((await preview.get(pathname)).http, 200)
+    assert.equal(preview.cookies.size, 0)
+    const elsewhere = { origin: 'https://other.example', 'sec-fetch-site': 'cross-site' }
+    assert.equal((await preview.post(pathname, {}, elsewhere)).http, 403)
+    assert.equal((await newVisitor(service).submit(pathname, pathname)).http, 303)
   })
 
   it('becomes the owner of the merchant that the operator names', async () => {
     const shop = await service.newMerchant()
     const { body } = await service.admin.post('/admin/v1/demo-links', { merchant: shop.uuid })
     const visitor = newVisitor(service)
-    await visitor.get(new URL(body.data.link).pathname)
+    const { pathname } = new URL(body.data.link)
+    await visitor.submit(pathname, pathname)
     assert.equal((await visitor.post('/app/choose', { merchant: shop.uuid })).http, 303)
     assert.match((await visitor.get('/app/team')).text, /owner@demo\.example/)
     const none = await service.admin.post('/admin/v1/demo-links', { merchant: randomUUID() })

@@ -76,7 +76,8 @@ async function enterDemo(service: TestService): Promise<Visitor> {
   const person = newVisitor(service)
   for (const wanted of ['owner', 'operator']) {
     const found = JSON.parse(out).data.people.find(({ role }: { role: string }) => role === wanted)
-    assert.equal((await person.get(new URL(found.link).pathname)).http, 303)
+    const { pathname } = new URL(found.link)
+    assert.equal((await person.submit(pathname, pathname)).http, 303)
   }
   return person
 }

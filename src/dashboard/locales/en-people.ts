@@ -49,6 +49,8 @@ export const EN_PEOPLE = {
   setPassword: 'Set a password',
   changePasswordText: 'You stay signed in here, and are signed out everywhere else.',
   newPassword: 'New password',
+  enterTitle: 'Sign in to the demo',
+  enterText: 'This link signs you in once, without a password.',
   resetTitle: 'Choose a new password',
   resetButton: 'Save the password',
   done_reset: 'The password was changed. Sign in with it.',

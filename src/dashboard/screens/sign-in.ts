@@ -5,7 +5,6 @@ import { type Html, html } from '../../kit/http/html.ts'
 import type { PageResponse, PageRoute } from '../../kit/http/route.ts'
 import { accountOf } from '../../people/accounts.ts'
 import { signInByDemoLink } from '../../people/demo/people.ts'
-import { PeopleError } from '../../people/errors.ts'
 import { completeSignIn, signIn } from '../../people/sign-in.ts'
 import type { AreaApp, DashboardApp } from '../app.ts'
 import { signInPathOf } from '../frame/area.ts'
@@ -16,7 +15,6 @@ import {
   entryGet,
   entryPost,
   type Refusal,
-  refusalOf,
   safeNext,
   showEntryPage,
   textsOf,
@@ -33,6 +31,7 @@ const DEMO_COMMAND = 'npm run cowry -- people demo-link'
 
 /** Signing in with a passkey. */
 export const passkeyPathOf = ({ area }: AreaApp) => `${signInPathOf(area)}/passkey`
+const enterPathOf = ({ area }: AreaApp) => `${area.path}/enter/{token}`
 const codePathOf = ({ area }: AreaApp) => `${signInPathOf(area)}/code`
 
 /** Signing in and out, in either area. */
@@ -44,7 +43,8 @@ export function signInRoutes(app: AreaApp): PageRoute[] {
     entryGet(signInPath, (request) => showSignIn(app, request)),
     entryPost(app, signInPath, (request) => enter(app, request), toSignIn),
     entryGet(codePathOf(app), (request) => codePage(app, request)),
-    entryGet(`${app.area.path}/enter/{token}`, (request) => enterByLink(app, request)),
+    entryGet(enterPathOf(app), async (request) => enterPage(app, request)),
+    entryPost(app, enterPathOf(app), (request) => enterByLink(app, request), toSignIn),
     entryPost(app, codePathOf(app), (request) => enterCode(app, request), toCode),
     entryPost(app, `${app.area.path}/sign-out`, (request) => leave(app, request), toSignIn),
   ]
@@ -132,16 +132,21 @@ async function enterCode(app: AreaApp, request: PageRequest): Promise<PageRespon
   return begin(app, session, safeNext(app, next))
 }
 
-/** Staging only: a printed link signs a person of the demo in. */
+/**
+ * Staging only: a printed link signs a person of the demo in. Previews and browsers open links before people do, so the page
+ * has a button. It does not say whether the link is valid: only its use does.
+ */
+function enterPage(app: AreaApp, request: PageRequest): PageResponse {
+  const texts = textsOf(request)
+  const { t } = texts
+  const body = html`<p>${t('enterText')}</p><form method="post" action="${app.area.path}/enter/${request.params.token}"><button>${t('signIn')}</button></form>`
+  return showEntryPage(app, request, { title: t('enterTitle'), texts, body })
+}
+
 async function enterByLink(app: AreaApp, request: PageRequest): Promise<PageResponse> {
   const { path, kind } = app.area
-  try {
-    const link = { token: request.params.token ?? '', kind }
-    return begin(app, await signInByDemoLink(app, link, originOf(app, request)), path)
-  } catch (error) {
-    if (!(error instanceof PeopleError)) throw error
-    return signInPage(app, request, refusalOf(error, textsOf(request)))
-  }
+  const link = { token: request.params.token ?? '', kind }
+  return begin(app, await signInByDemoLink(app, link, originOf(app, request)), path)
 }
 
 /** A person of one merchant has nothing to choose. */

@@ -47,6 +47,8 @@ export const FR_PEOPLE = {
   setPassword: 'Définir un mot de passe',
   changePasswordText: 'Vous restez connecté ici, et êtes déconnecté partout ailleurs.',
   newPassword: 'Nouveau mot de passe',
+  enterTitle: 'Se connecter à la démo',
+  enterText: 'Ce lien vous connecte une seule fois, sans mot de passe.',
   resetTitle: 'Choisissez un nouveau mot de passe',
   resetButton: 'Enregistrer le mot de passe',
   done_reset: 'Le mot de passe a été changé. Connectez-vous avec lui.',

@@ -46,6 +46,8 @@ export const PT_PEOPLE = {
   setPassword: 'Definir uma palavra-passe',
   changePasswordText: 'Continua com a sessão aqui, e sai em todos os outros lugares.',
   newPassword: 'Nova palavra-passe',
+  enterTitle: 'Entrar na demonstração',
+  enterText: 'Esta ligação inicia a sua sessão uma só vez, sem palavra-passe.',
   resetTitle: 'Escolha uma nova palavra-passe',
   resetButton: 'Guardar a palavra-passe',
   done_reset: 'A palavra-passe foi mudada. Entre com ela.',

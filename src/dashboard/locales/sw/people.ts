@@ -46,6 +46,8 @@ export const SW_PEOPLE = {
   setPassword: 'Weka nenosiri',
   changePasswordText: 'Unabaki umeingia hapa, na unaondolewa kwingine kote.',
   newPassword: 'Nenosiri jipya',
+  enterTitle: 'Ingia kwenye onyesho',
+  enterText: 'Kiungo hiki kinakuingiza mara moja, bila nenosiri.',
   resetTitle: 'Chagua nenosiri jipya',
   resetButton: 'Hifadhi nenosiri',
   done_reset: 'Nenosiri limebadilishwa. Ingia nalo.',
