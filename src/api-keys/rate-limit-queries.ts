@@ -26,7 +26,7 @@ set
   ) - (excluded.burst - excluded.tokens),
   -- A time from a clock that was far ahead is replaced; otherwise the bucket would not refill until that time.
   updated_at = case
-    when b.updated_at > excluded.updated_at + interval '5 seconds' then excluded.updated_at
+    when b.updated_at - excluded.updated_at > interval '5 seconds' then excluded.updated_at
     else greatest(b.updated_at, excluded.updated_at)
   end
 returning b.owner, b.tokens`

@@ -26,7 +26,7 @@ const valuesOf = ({ object, actor, operation, objectType, requestId, address }: 
 ]
 
 const FILTERED = ['object_id', 'actor_id', 'operation', 'object_type', 'request_id', 'address']
-const COLUMNS = `${ENTRY.select('a')}, audit_record(a)::text as record`
+const COLUMNS = `${ENTRY.select('a')}, audit_record(to_jsonb(a))::text as record`
 
 /** The values of the filters are $4 to $9; the column of `indexed` must have a value. */
 function conditions(indexed?: string): string {

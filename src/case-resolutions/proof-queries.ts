@@ -7,9 +7,7 @@ import type { AttemptRow } from '../payments/attempt.ts'
 
 // The unique constraint makes a concurrent claim of the same reference wait for this transaction.
 const claimProofStatement = sql<{ attemptId: string }>`
-insert into payment_proofs (gateway, account_id, reference, merchant_id, attempt_id, created_at)
-select $1, $2, $3, $4, $5, $6
-where not exists (
+with used as materialized (
   select
   from attempts a
   where a.gateway = $1
@@ -18,6 +16,9 @@ where not exists (
     and a.id <> $5
     and a.paid_minor is not null
 )
+insert into payment_proofs (gateway, account_id, reference, merchant_id, attempt_id, created_at)
+select $1, $2, $3, $4, $5, $6
+where not exists (select from used)
 on conflict (gateway, account_id, reference) do nothing
 returning attempt_id as "attemptId"`
 

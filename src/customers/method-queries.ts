@@ -72,22 +72,20 @@ interface SavedRow extends MethodRow {
   saveId: string | null
 }
 
-const HAS_NO_DEFAULT = `
-  not exists (
-    select 1
-    from payment_methods d
-    where d.merchant_id = i.merchant_id and d.customer_id = i.customer_id and d.is_default
-  )`
-
 const IS_REACTIVATED = `(m.status = 'expired' and coalesce(excluded.expires_at > excluded.created_at, true))`
 
 // A provider's token is valid for one account only, so the same card at another account of the gateway is another method.
 // A method that was saved before keeps its id and token. Its credential is sealed for its own row, so a statement of its
 // own writes the newer one. A renewed card reactivates an expired method.
 const insertMethod = sql<SavedRow>`
+with method as materialized (
+  select i.*, d.id is null as is_default
+  from jsonb_to_recordset($1::jsonb) as i (${NEW_METHOD.recordset()})
+  left join payment_methods d on d.merchant_id = i.merchant_id and d.customer_id = i.customer_id and d.is_default
+)
 insert into payment_methods as m (${NEW_METHOD.list()}, is_default, last_used_at)
-select ${NEW_METHOD.list(undefined, 'i')}, ${HAS_NO_DEFAULT}, i.created_at
-from jsonb_to_record($1::jsonb) as i (${NEW_METHOD.recordset()})
+select ${NEW_METHOD.list()}, is_default, created_at
+from method
 on conflict (merchant_id, customer_id, gateway, account_id, fingerprint) where status <> 'revoked' do update
 set
   card = excluded.card,
@@ -103,7 +101,7 @@ returning ${METHOD_COLUMNS}, m.save_id as "saveId"`
 
 /** `isNew` is true if this save created the method or made it chargeable again. */
 export async function upsertMethod(tx: Tx, method: NewMethod): Promise<{ row: MethodRow; isNew: boolean }> {
-  const [row] = await tx.query(insertMethod, [JSON.stringify(NEW_METHOD.toRecord(method))])
+  const [row] = await tx.query(insertMethod, [JSON.stringify([NEW_METHOD.toRecord(method)])])
   if (!row) throw new Error('the upsert of a payment method returned no row')
   return { row, isNew: row.saveId === method.saveId }
 }

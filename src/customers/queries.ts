@@ -6,7 +6,7 @@ import { CUSTOMER, CUSTOMER_FIELDS, type CustomerFields, type CustomerRow } from
 
 const CUSTOMER_COLUMNS = CUSTOMER.select()
 const FIELDS = CUSTOMER_FIELDS.list()
-const FIELDS_RECORD = `jsonb_to_record($3::jsonb) as f (${CUSTOMER_FIELDS.recordset()})`
+const FIELDS_RECORD = `jsonb_to_recordset($3::jsonb) as f (${CUSTOMER_FIELDS.recordset()})`
 
 const selectCustomer = sql<CustomerRow>`
 select ${CUSTOMER_COLUMNS}
@@ -75,7 +75,7 @@ export async function updateCustomerRow(
   return firstRow(tx, updateCustomerStatement, [merchantId, id, recordOf(fields), at])
 }
 
-const recordOf = (fields: CustomerFields) => JSON.stringify(CUSTOMER_FIELDS.toRecord(fields))
+const recordOf = (fields: CustomerFields) => JSON.stringify([CUSTOMER_FIELDS.toRecord(fields)])
 
 // A repeated request changes nothing, so updated_at stays correct; a new reason replaces the old one.
 const setStatusStatement = sql<CustomerRow>`

@@ -108,9 +108,13 @@ export const beginAttempt = (at: string): string => `
     unfinished_count = d.unfinished_count + 1,
     fence = d.fence + 1,
     leased_until = statement_timestamp() + ${LEASE},
-    due_at = ${at}::timestamptz
-      + greatest(${LEASE}, (array[${BACKOFF_MS.join(', ')}])[d.unfinished_count + 1] * interval '1 millisecond'),
+    due_at = l.retry_at,
     first_attempt_at = coalesce(d.first_attempt_at, ${at})`
+
+/** When an attempt that begins at this time is retried if the process crashes. */
+export const retryAt = (at: string): string =>
+  `${at}::timestamptz
+      + greatest(${LEASE}, (array[${BACKOFF_MS.join(', ')}])[d.unfinished_count + 1] * interval '1 millisecond')`
 
 export const HAS_ATTEMPTS_LEFT = `d.unfinished_count < ${MAX_ATTEMPTS}`
 
@@ -150,11 +154,18 @@ queued as (
   from candidate
 ),
 locked as (
-  select d.merchant_id, d.event_id, d.endpoint_id, q.outcome, q.deferred_until
+  select d.*, q.outcome, q.deferred_until
   from queued q
-  join deliveries d on d.merchant_id = q.merchant_id and d.event_id = q.event_id and d.endpoint_id = q.endpoint_id
-  where (d.due_at <= $1 and ${IS_UNLEASED}) is true and (q.outcome <> 'claimed' or q.queue_position <= q.quota)
-  for update of d skip locked
+  cross join lateral (
+    select d.merchant_id, d.event_id, d.endpoint_id, ${retryAt('$1')} as retry_at
+    from deliveries d
+    where d.merchant_id = q.merchant_id
+      and d.event_id = q.event_id
+      and d.endpoint_id = q.endpoint_id
+      and (d.due_at <= $1 and ${IS_UNLEASED}) is true
+    for update skip locked
+  ) d
+  where q.outcome <> 'claimed' or q.queue_position <= q.quota
 ),
 deferred as (
   update deliveries d

@@ -2,7 +2,7 @@
 // claim of the next version. The fence rejects a result whose lease another process has taken over.
 
 import { type Db, sql } from '../kit/db/db.ts'
-import { beginAttempt, HAS_ATTEMPTS_LEFT, IS_UNLEASED, UNORDERED_TYPE } from './claim-queries.ts'
+import { beginAttempt, HAS_ATTEMPTS_LEFT, IS_UNLEASED, retryAt, UNORDERED_TYPE } from './claim-queries.ts'
 import { CLAIM_COLUMNS, type ClaimedDelivery, type DeliveryResult } from './delivery.ts'
 
 interface FinishedRow extends ClaimedDelivery {
@@ -35,12 +35,22 @@ with result as (
   )
 ),
 locked as (
-  select d.merchant_id, d.event_id, d.endpoint_id
-  from result r
-  join deliveries d on d.merchant_id = r.merchant_id and d.event_id = r.event_id and d.endpoint_id = r.endpoint_id
-  where d.fence = r.fence and d.status = 'pending'
-  order by d.merchant_id, d.event_id, d.endpoint_id
-  for update of d
+  select d.*
+  from (
+    select merchant_id, event_id, endpoint_id, fence
+    from result
+    order by merchant_id, event_id, endpoint_id
+  ) r
+  cross join lateral (
+    select d.merchant_id, d.event_id, d.endpoint_id
+    from deliveries d
+    where d.merchant_id = r.merchant_id
+      and d.event_id = r.event_id
+      and d.endpoint_id = r.endpoint_id
+      and d.fence = r.fence
+      and d.status = 'pending'
+    for update
+  ) d
 ),
 finished as (
   update deliveries d
@@ -73,21 +83,25 @@ outcome as (
 ),
 changed as (
   select o.*
-  from outcome o
-  join webhook_endpoints e on e.merchant_id = o.merchant_id and e.id = o.endpoint_id
-  where case
-    when o.is_alive then e.failing_since is not null
-    else e.failing_since is null or e.last_failed_at < o.last_at - ${FAILURE_UPDATE_INTERVAL}
-  end
-  order by e.merchant_id, e.id
-  for no key update of e
+  from (select * from outcome order by merchant_id, endpoint_id) o
+  cross join lateral (
+    select e.id
+    from webhook_endpoints e
+    where e.merchant_id = o.merchant_id
+      and e.id = o.endpoint_id
+      and case
+        when o.is_alive then e.failing_since is not null
+        else e.failing_since is null or e.last_failed_at < o.last_at - ${FAILURE_UPDATE_INTERVAL}
+      end
+    for no key update
+  ) e
 ),
 health as (
   update webhook_endpoints e
   set
     failing_since = case
       when t.is_alive then null
-      when e.last_failed_at >= t.first_at - ${MAX_ATTEMPT_GAP} then e.failing_since
+      when t.first_at - e.last_failed_at <= ${MAX_ATTEMPT_GAP} then e.failing_since
       else t.first_at
     end,
     last_failed_at = case when not t.is_alive then t.last_at end
@@ -95,11 +109,11 @@ health as (
   where e.merchant_id = t.merchant_id and e.id = t.endpoint_id
 ),
 next_version as (
-  select n.merchant_id, n.event_id, n.endpoint_id, f.n, f.ended_at, f.claims_next
+  select n.*, f.n, f.ended_at, f.claims_next
   from finished f
   join webhook_endpoints e on e.merchant_id = f.merchant_id and e.id = f.endpoint_id and e.status = 'enabled'
   cross join lateral (
-    select d.merchant_id, d.event_id, d.endpoint_id
+    select d.merchant_id, d.event_id, d.endpoint_id, ${retryAt('f.ended_at')} as retry_at
     from deliveries d
     where d.merchant_id = f.merchant_id
       and d.endpoint_id = f.endpoint_id
@@ -126,12 +140,16 @@ made_due as (
   set due_at = l.ended_at
   from next_version l
   where ${IS_NEXT_VERSION} and not l.claims_next
+),
+following as (
+  select d.n as result, ${CLAIM_COLUMNS}
+  from next_claimed d
+  join events v on v.merchant_id = d.merchant_id and v.id = d.event_id
+  join webhook_endpoints e on e.merchant_id = d.merchant_id and e.id = d.endpoint_id
 )
-select f.n, d.n is not null as "hasNext", ${CLAIM_COLUMNS}
+select f.n, d.result is not null as "hasNext", d.*
 from finished f
-left join next_claimed d on d.n = f.n
-left join events v on v.merchant_id = d.merchant_id and v.id = d.event_id
-left join webhook_endpoints e on e.merchant_id = d.merchant_id and e.id = d.endpoint_id`
+left join following d on d.result = f.n`
 
 export interface Finished {
   /** False if another process has claimed the delivery since; then nothing was written. */

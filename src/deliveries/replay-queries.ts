@@ -3,15 +3,18 @@
 
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import { firstRow } from '../kit/db/rows.ts'
-import { IS_UNLEASED } from './claim-queries.ts'
 import { REPLAY_COLUMNS, type ReplayRange, type ReplayRow } from './delivery.ts'
+
+// The delivery that would be inserted carries the time of the database, as a lease that has ended.
+const IS_UNLEASED = '(d.leased_until is null or d.leased_until <= excluded.leased_until)'
 
 // A leased delivery keeps its attempt. Every statement that locks several deliveries uses this key order, against deadlocks.
 const RESTART_DELIVERIES = `
 insert into deliveries as d (
-  merchant_id, event_id, endpoint_id, resource_type, resource_id, version, due_at, created_at
+  merchant_id, event_id, endpoint_id, resource_type, resource_id, version, due_at, leased_until, created_at
 )
-select merchant_id, event_id, endpoint_id, resource_type, resource_id, version, $1, created_at
+select
+  merchant_id, event_id, endpoint_id, resource_type, resource_id, version, $1, statement_timestamp(), created_at
 from target
 order by merchant_id, event_id, endpoint_id
 on conflict (merchant_id, event_id, endpoint_id) do update
@@ -120,12 +123,12 @@ with mutex as materialized (
   select pg_try_advisory_xact_lock(hashtextextended('webhook_replays', 0)) as is_acquired
 ),
 next_replay as (
-  select r.*
-  from mutex, webhook_replays r
-  where is_acquired and status = 'queued'
+  select *
+  from webhook_replays
+  where status = 'queued' and (select is_acquired from mutex)
   order by last_run_at
   limit 1
-  for update of r skip locked
+  for update skip locked
 ),
 endpoint as (
   select e.merchant_id, e.id, e.events

@@ -6,7 +6,8 @@ import { NEW_EVENT, type NewEvent } from './event.ts'
 const insertEventsStatement = sql<unknown>`
 insert into events (${NEW_EVENT.list()})
 select ${NEW_EVENT.list()}
-from jsonb_to_recordset($1::jsonb) as e (${NEW_EVENT.recordset()})`
+from jsonb_to_recordset($1::jsonb) as e (${NEW_EVENT.recordset()})
+returning id`
 
 export async function insertEvents(tx: Tx, events: readonly NewEvent[]): Promise<void> {
   await tx.query(insertEventsStatement, [JSON.stringify(events.map((event) => NEW_EVENT.toRecord(event)))])

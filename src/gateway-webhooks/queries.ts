@@ -130,7 +130,9 @@ export async function saveReport(
 // backup; a webhook about another system's payment costs a dozen lookups.
 const retryUnmatchedWebhooksStatement = sql<{ isHandled: boolean }>`
 with due as (
-  select id, gateway, account_id, gateway_key, gateway_reference, checks_paid
+  select
+    id, gateway, account_id, gateway_key, gateway_reference, checks_paid, received_at,
+    $1::timestamptz + greatest($1::timestamptz - received_at, interval '1 minute') as retry_at
   from gateway_webhooks
   where due_at <= $1
   order by due_at
@@ -164,9 +166,7 @@ woken as (
 update gateway_webhooks e
 set
   handled_at = case when k.id is not null then $1 end,
-  due_at = case
-    when k.id is null and e.received_at > $2 then $1 + greatest($1 - e.received_at, interval '1 minute')
-  end
+  due_at = case when k.id is null and d.received_at > $2 then d.retry_at end
 from due d
 left join matched k on k.webhook_id = d.id
 where e.id = d.id

@@ -118,10 +118,17 @@ export async function claimDueSettlements(
 const claimSettlementsOfStatement = sql<SettledRow>`
 with claimed as (
   select s.merchant_id, s.payment_id
-  from jsonb_to_recordset($2::jsonb) as w (merchant_id uuid, payment_id uuid)
-  join pending_settlements s on s.merchant_id = w.merchant_id and s.payment_id = w.payment_id
-  order by s.merchant_id, s.payment_id
-  for update of s
+  from (
+    select merchant_id, payment_id
+    from jsonb_to_recordset($2::jsonb) as w (merchant_id uuid, payment_id uuid)
+    order by merchant_id, payment_id
+  ) w
+  cross join lateral (
+    select s.merchant_id, s.payment_id
+    from pending_settlements s
+    where s.merchant_id = w.merchant_id and s.payment_id = w.payment_id
+    for update
+  ) s
 ),
 ${SETTLE_CLAIMED}`
 

@@ -25,7 +25,7 @@ select
 from payment_links l
 left join payment_link_slots h on h.merchant_id = l.merchant_id and h.link_id = l.id
 where l.merchant_id = $1 and l.id = $2
-group by l.merchant_id, l.id`
+group by l.merchant_id, l.id, l.max_payments, l.deactivated_at, l.expires_at, l.payments_count`
 
 /** Exact if an earlier statement of the same transaction locked the link. */
 export async function findSlotUsage(
@@ -42,11 +42,15 @@ export async function findSlotUsage(
 // Only a pending payment gets a slot. The row lock makes a transaction that ends the payment wait; it then releases the slot.
 // A slot that exists is renewed, so that it is not released as idle before its use.
 const insertSlotStatement = sql<unknown>`
+with payment as (
+  select merchant_id, id, link_id, reference
+  from payments
+  where merchant_id = $1 and id = $2 and status = 'pending'
+  for no key update
+)
 insert into payment_link_slots as h (merchant_id, payment_id, link_id, reserved_at, reference)
 select merchant_id, id, link_id, $3, reference
-from payments
-where merchant_id = $1 and id = $2 and status = 'pending'
-for no key update
+from payment
 on conflict (merchant_id, payment_id) do update
 set reserved_at = excluded.reserved_at
 where h.paid_at is null`

@@ -74,9 +74,10 @@ set
   base_currency = coalesce($3, base_currency),
   settings = case
     when $4::jsonb is null then settings
-    else settings || $4::jsonb || jsonb_build_object(
-      'branding',
-      case jsonb_typeof(settings -> 'branding') when 'object' then settings -> 'branding' else '{}' end || $5::jsonb
+    else jsonb_set(
+      settings || $4::jsonb,
+      '{branding}',
+      case when jsonb_typeof(settings -> 'branding') = 'object' then settings -> 'branding' else '{}' end || $5::jsonb
     )
   end,
   status = coalesce($6, status),

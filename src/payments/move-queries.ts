@@ -88,11 +88,20 @@ with input as (
 ),
 locked as (
   select i.n
-  from input i
-  join attempts a on a.merchant_id = i.merchant_id and a.id = i.attempt_id
-  where i.expected_fence is null or a.fence = i.expected_fence
-  order by a.merchant_id, a.id
-  for no key update of a
+  from (
+    select n, merchant_id, attempt_id, expected_fence
+    from input
+    where attempt_id is not null
+    order by merchant_id, attempt_id
+  ) i
+  cross join lateral (
+    select a.id
+    from attempts a
+    where a.merchant_id = i.merchant_id
+      and a.id = i.attempt_id
+      and (i.expected_fence is null or a.fence = i.expected_fence)
+    for no key update
+  ) a
 ),
 moved as (
   update payments p
@@ -221,11 +230,19 @@ captured as (
   group by merchant_id, customer_id
 ),
 locked_customer as (
-  select c.merchant_id, c.id
-  from customers c
-  join captured t on t.merchant_id = c.merchant_id and t.customer_id = c.id
-  order by c.merchant_id, c.email_key
-  for no key update of c
+  select k.merchant_id, k.id
+  from (
+    select c.merchant_id, c.id
+    from customers c
+    join captured t on t.merchant_id = c.merchant_id and t.customer_id = c.id
+    order by c.merchant_id, c.email_key
+  ) k
+  cross join lateral (
+    select c.id
+    from customers c
+    where c.merchant_id = k.merchant_id and c.id = k.id
+    for no key update
+  ) c
 ),
 totals as (
   update customers c
@@ -237,17 +254,22 @@ totals as (
   where c.merchant_id = t.merchant_id and c.id = t.customer_id
 ),
 locked_method as (
-  select m.merchant_id, m.id
-  from payment_methods m
-  where (m.merchant_id, m.id) in (
-    select merchant_id, payment_method_id
+  select d.merchant_id, d.payment_method_id as id
+  from (
+    select distinct merchant_id, payment_method_id
     from done
     where entry_kind = 'capture'
-  )
-  -- PostgreSQL may run later CTEs first; this dependency makes it lock customers before methods.
-    and (select count(*) from locked_customer) >= 0
-  order by m.merchant_id, m.id
-  for no key update of m
+      and payment_method_id is not null
+      -- PostgreSQL may run later CTEs first; this dependency makes it lock customers before methods.
+      and (select count(*) from locked_customer) >= 0
+    order by merchant_id, payment_method_id
+  ) d
+  cross join lateral (
+    select m.id
+    from payment_methods m
+    where m.merchant_id = d.merchant_id and m.id = d.payment_method_id
+    for no key update
+  ) m
 ),
 used_method as (
   update payment_methods m

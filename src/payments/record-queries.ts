@@ -69,19 +69,29 @@ with input as (
   limit (select jsonb_array_length($1::jsonb))
 ),
 existing_customer as (
-  select
-    i.id as payment_id, c.id, c.status, c.email, c.firstname, c.lastname, c.country, c.phone, c.search_text
-  from input i
-  join customers c on c.merchant_id = i.merchant_id and c.email_key = i.email_key
-  order by c.merchant_id, c.email_key
-  for no key update of c
+  select i.payment_id, c.*
+  from (select id as payment_id, merchant_id, email_key from input order by merchant_id, email_key) i
+  cross join lateral (
+    select c.id, c.status, c.email, c.firstname, c.lastname, c.country, c.phone, c.search_text
+    from customers c
+    where c.merchant_id = i.merchant_id and c.email_key = i.email_key
+    for no key update
+  ) c
 ),
 charged as (
-  select i.id as payment_id, m.status = 'active' and coalesce(m.expires_at > i.created_at, true) as is_active
-  from input i
-  join payment_methods m on m.merchant_id = i.merchant_id and m.id = i.payment_method_id
-  order by m.merchant_id, m.id
-  for share of m
+  select i.payment_id, m.is_active
+  from (
+    select id as payment_id, merchant_id, payment_method_id, created_at
+    from input
+    where payment_method_id is not null
+    order by merchant_id, payment_method_id
+  ) i
+  cross join lateral (
+    select m.status = 'active' and coalesce(m.expires_at > i.created_at, true) as is_active
+    from payment_methods m
+    where m.merchant_id = i.merchant_id and m.id = i.payment_method_id
+    for share
+  ) m
 ),
 rejected as (
   select payment_id, 'blocked' as rejection

@@ -304,7 +304,7 @@ describe('the audit log of people', () => {
     )
     const entries = await rig.raw.query(
       sql<{ object: string; actor: object; role: string | null; session: string | null; changes: string }>`
-        select object_type as object, audit_record(a) -> 'actor' as actor, actor_role as role, session_id as session,
+        select object_type as object, audit_record(to_jsonb(a)) -> 'actor' as actor, actor_role as role, session_id as session,
           changes::text as changes
         from audit_entries a
         where merchant_id = $1 and operation like 'POST %'

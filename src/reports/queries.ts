@@ -14,8 +14,7 @@ const SUMMED = [
 ]
 
 // One statement: the differences are deleted and added to the sums together, or neither. One process folds at a time, so the
-// rows need no lock before they are deleted. They are deleted by their place in the table, without an index: a difference is
-// never updated, and no other row takes its place as long as this statement runs.
+// rows need no lock before they are deleted.
 //
 // Most differences of a charge add up to zero within a few seconds: it was processing, and is successful.
 const foldStatement = sql<{ folded: number }>`
@@ -23,15 +22,22 @@ with mutex as materialized (
   select pg_try_advisory_xact_lock(hashtextextended('collection_deltas', 0)) as is_acquired
 ),
 due as materialized (
-  select ctid as place
+  select merchant_id, starts_at, id
   from collection_deltas
   where (select is_acquired from mutex)
   order by merchant_id, starts_at, id
   limit $1
 ),
+last as materialized (
+  select merchant_id, starts_at, id
+  from due
+  order by merchant_id desc, starts_at desc, id desc
+  limit 1
+),
 deltas as (
   delete from collection_deltas d
-  where d.ctid = any (array(select place from due))
+  using last l
+  where (d.merchant_id, d.starts_at, d.id) <= (l.merchant_id, l.starts_at, l.id)
   returning d.*
 ),
 folded as (

@@ -40,16 +40,20 @@ order by merchant_id, id
 limit $3`
 }
 
+/** The values before and after, one field each. */
+const valuesOf = (columns: readonly string[]) =>
+  columns.map((_, index) => `sealed${index + 1} text, fresh${index + 1} text`).join(', ')
+
 function buildReplaceStatement({ name, columns }: SealedColumns): Statement<{ id: string }> {
   const each = (write: (column: string, index: number) => string) =>
     columns.map((column, index) => write(column, index + 1))
   return sql<{ id: string }>`
 update ${name} t
-set ${each((column, index) => `${column} = r.fresh[${index}]`).join(', ')}
-from jsonb_to_recordset($1::jsonb) as r ("merchantId" uuid, id uuid, sealed text[], fresh text[])
+set ${each((column, index) => `${column} = r.fresh${index}`).join(', ')}
+from jsonb_to_recordset($1::jsonb) as r ("merchantId" uuid, id uuid, ${valuesOf(columns)})
 where t.merchant_id = r."merchantId"
   and t.id = r.id
-  and ${each((column, index) => `t.${column} is not distinct from r.sealed[${index}]`).join(' and ')}
+  and ${each((column, index) => `t.${column} is not distinct from r.sealed${index}`).join(' and ')}
 returning t.id`
 }
 
@@ -73,9 +77,9 @@ limit $3`
 
 const replaceTokens = sql<{ id: string }>`
 update gateway_tokens t
-set sealed = r.fresh[1]
-from jsonb_to_recordset($1::jsonb) as r (id uuid, sealed text[], fresh text[])
-where t.id = r.id and t.sealed = r.sealed[1]
+set sealed = r.fresh1
+from jsonb_to_recordset($1::jsonb) as r (id uuid, ${valuesOf(['sealed'])})
+where t.id = r.id and t.sealed = r.sealed1
 returning t.id`
 
 const readUsers = sql<SealedRow>`
@@ -85,21 +89,21 @@ where id > $2::uuid
 order by id
 limit $3`
 
-const replaceUsers = sql<{ id: string }>`
-update users u
-set totp_sealed = r.fresh[1], totp_pending_sealed = r.fresh[2]
-from jsonb_to_recordset($1::jsonb) as r (id uuid, sealed text[], fresh text[])
-where u.id = r.id
-  and u.totp_sealed is not distinct from r.sealed[1]
-  and u.totp_pending_sealed is not distinct from r.sealed[2]
-returning u.id`
-
 const USERS = {
   name: 'users',
   columns: ['totp_sealed', 'totp_pending_sealed'],
   // A secret moves from one column to the other.
   contextColumns: ['totp_sealed', 'totp_sealed'],
 }
+
+const replaceUsers = sql<{ id: string }>`
+update users u
+set totp_sealed = r.fresh1, totp_pending_sealed = r.fresh2
+from jsonb_to_recordset($1::jsonb) as r (id uuid, ${valuesOf(USERS.columns)})
+where u.id = r.id
+  and u.totp_sealed is not distinct from r.sealed1
+  and u.totp_pending_sealed is not distinct from r.sealed2
+returning u.id`
 
 export const SEALED_TABLES: readonly SealedTable[] = [
   { ...ACCOUNTS, read: buildReadStatement(ACCOUNTS), replace: buildReplaceStatement(ACCOUNTS) },
@@ -123,6 +127,14 @@ export async function listSealedRows(
   return db.query(read, [merchantId, id, limit])
 }
 
+function toRecord({ merchantId, id, sealed, fresh }: ResealedRow): Record<string, string | null> {
+  const values = sealed.flatMap((value, index) => [
+    [`sealed${index + 1}`, value],
+    [`fresh${index + 1}`, fresh[index] ?? null],
+  ])
+  return { merchantId, id, ...Object.fromEntries(values) }
+}
+
 /** Returns the ids of the rows that were replaced; the others were changed since they were read. */
 export async function replaceSealedRows(
   db: Db,
@@ -130,7 +142,8 @@ export async function replaceSealedRows(
   rows: readonly ResealedRow[],
 ): Promise<Set<string>> {
   if (rows.length === 0) return new Set()
-  const replaced = await db.transaction((tx) => tx.query(replace, [JSON.stringify(rows)]))
+  const records = JSON.stringify(rows.map(toRecord))
+  const replaced = await db.transaction((tx) => tx.query(replace, [records]))
   return new Set(replaced.map(({ id }) => id))
 }
 

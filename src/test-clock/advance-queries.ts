@@ -28,54 +28,55 @@ interface ScheduledTable {
   key: readonly [string] | readonly [string, string]
   /** The rows that have a time, over the alias t. Each condition has an index. */
   isScheduled: readonly string[]
-  set: string
+  /** The times, and how each of them changes. */
+  set: Readonly<Record<string, (column: string) => string>>
 }
 
 const TABLES = {
   payments: {
     key: ['id'],
     isScheduled: ['t.due_at is not null'],
-    set: `due_at = ${nearer('t.due_at')}, expires_at = ${nearerThenOlder('t.expires_at')}`,
+    set: { due_at: nearer, expires_at: nearerThenOlder },
   },
   attempts: {
     key: ['id'],
     isScheduled: ['t.due_at is not null', 't.refund_due_at is not null'],
-    set: `due_at = ${nearer('t.due_at')}, refund_due_at = ${nearer('t.refund_due_at')}`,
+    set: { due_at: nearer, refund_due_at: nearer },
   },
   refunds: {
     key: ['id'],
     isScheduled: ['t.due_at is not null'],
-    set: `due_at = ${nearer('t.due_at')}, submitted_at = ${older('t.submitted_at')}`,
+    set: { due_at: nearer, submitted_at: older },
   },
   pending_settlements: {
     key: ['payment_id'],
     isScheduled: ['t.due_at is not null'],
-    set: `due_at = ${nearer('t.due_at')}`,
+    set: { due_at: nearer },
   },
   payment_methods: {
     key: ['id'],
     isScheduled: ["t.status = 'active' and t.expires_at is not null"],
-    set: `expires_at = ${nearer('t.expires_at')}`,
+    set: { expires_at: nearer },
   },
   payment_links: {
     key: ['id'],
     isScheduled: ['t.due_at is not null'],
-    set: `due_at = ${nearer('t.due_at')}, expires_at = ${nearer('t.expires_at')}`,
+    set: { due_at: nearer, expires_at: nearer },
   },
   p2p_transfers: {
     key: ['payment_id'],
     isScheduled: ['t.due_at is not null'],
-    set: `due_at = ${nearer('t.due_at')}, expires_at = ${nearerThenOlder('t.expires_at')}`,
+    set: { due_at: nearer, expires_at: nearerThenOlder },
   },
   webhook_endpoints: {
     key: ['id'],
     isScheduled: ['t.failing_since is not null'],
-    set: `failing_since = ${older('t.failing_since')}, last_failed_at = ${older('t.last_failed_at')}`,
+    set: { failing_since: older, last_failed_at: older },
   },
   deliveries: {
     key: ['event_id', 'endpoint_id'],
     isScheduled: [`t.due_at is not null and ${isUnleased('t')}`],
-    set: `due_at = ${nearer('t.due_at')}, first_attempt_at = ${older('t.first_attempt_at')}`,
+    set: { due_at: nearer, first_attempt_at: older },
   },
 } satisfies Readonly<Record<string, ScheduledTable>>
 
@@ -116,22 +117,30 @@ function buildMoveStatement(name: TableName): Statement<RowKey> {
   const [first, second = first] = table.key
   const isRow = (other: string) =>
     `t.merchant_id = $1 and t.${first} = ${other}.first and t.${second} = ${other}.second`
+  const times = Object.entries(table.set)
+  const isScheduled = table.isScheduled.join(' or ')
   return sql<RowKey>`
 with listed as (
   select first, second
   from unnest($4::uuid[], $5::uuid[]) as listed (first, second)
 ),
 free as (
-  select ${keyOf(table)}
+  select t.*
   from listed l
-  join ${name} t on ${isRow('l')}
-  for update of t skip locked
+  cross join lateral (
+    select
+      ${keyOf(table)}, ${isScheduled} as is_scheduled,
+      ${times.map(([column, change]) => `${change(`t.${column}`)} as ${column}`).join(', ')}
+    from ${name} t
+    where ${isRow('l')}
+    for update skip locked
+  ) t
 ),
 moved as (
   update ${name} t
-  set ${table.set}
+  set ${times.map(([column]) => `${column} = f.${column}`).join(', ')}
   from free f
-  where ${isRow('f')} and (${table.isScheduled.join(' or ')})
+  where ${isRow('f')} and f.is_scheduled
 )
 select l.first, l.second
 from listed l

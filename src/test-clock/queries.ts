@@ -62,8 +62,8 @@ export interface ClockRow {
 // A checkout of the status pending that has passed its end, and an attempt with the time of the lease, are in the hands of
 // a background job. $3 is the length of that lease.
 const selectClock = sql<ClockRow>`
-with due (at, expires_at, is_running) as (
-  select due_at, expires_at, status = 'pending' and expires_at <= $2::timestamptz
+with due as (
+  select due_at as at, expires_at, status = 'pending' and expires_at <= $2::timestamptz as is_running
   from payments
   where merchant_id = $1 and due_at is not null
   union all

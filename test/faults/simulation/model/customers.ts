@@ -23,7 +23,7 @@ const pickMethod = pickColumns(
 )
 
 function save(access: TableAccess, [json]: readonly unknown[]): Row[] {
-  const [row = {}] = readRows(`[${json}]`, { expires_at: 'date', created_at: 'date' })
+  const [row = {}] = readRows(json, { expires_at: 'date', created_at: 'date' })
   const wanted: Row = { ...row, token_hash: Buffer.from(String(row.token_hash).slice(2), 'hex') }
   const ofCustomer = access
     .all('payment_methods')

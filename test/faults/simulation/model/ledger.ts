@@ -114,8 +114,9 @@ function foldGroup(access: TableAccess, key: string, deltas: readonly Row[]): vo
 }
 
 export function recordEvents(access: TableAccess, [json]: readonly unknown[]): Row[] {
-  for (const event of readRows(json, { created_at: 'date' })) access.insert('events', event)
-  return []
+  const events = readRows(json, { created_at: 'date' })
+  for (const event of events) access.insert('events', event)
+  return events.map(({ id }) => ({ id }))
 }
 
 const never = new Date(0)
