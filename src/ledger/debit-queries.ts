@@ -3,12 +3,15 @@
 import type { Currency } from '../core/currency.ts'
 import { sql, type Tx } from '../kit/db/db.ts'
 
-const lockBalanceStatement = sql<unknown>`
-select pg_advisory_xact_lock(hashtextextended('money:' || $1::uuid || ':' || $2::text, 0))`
+const lockDebitsStatement = sql<{ id: string }>`
+select id
+from merchants
+where id = $1
+for no key update`
 
-/** Serializes the debits of one merchant and currency until the transaction ends. Credits do not take this lock. */
-export async function lockBalance(tx: Tx, merchantId: string, currency: Currency): Promise<void> {
-  await tx.query(lockBalanceStatement, [merchantId, currency])
+/** Serializes the debits of one merchant until the transaction ends. Credits do not take this lock. */
+export async function lockDebits(tx: Tx, merchantId: string): Promise<void> {
+  await tx.query(lockDebitsStatement, [merchantId])
 }
 
 const selectAvailableStatement = sql<{ availableMinor: bigint }>`

@@ -12,7 +12,7 @@ import {
   type EntryInput,
   type HoldingAccount,
   insertEntry,
-  lockBalance,
+  lockDebits,
   readAvailable,
   reduceSettlements,
   selectHeld,
@@ -38,8 +38,8 @@ export interface DebitedAmounts {
 }
 
 /**
- * Debits the merchant and inserts the entry, in the caller's transaction. An advisory lock per merchant and currency
- * serializes debits until the transaction ends. To avoid deadlocks, lock the payment's row before calling this.
+ * Debits the merchant and inserts the entry, in the caller's transaction. The lock of the merchant's row serializes
+ * debits until the transaction ends. To avoid deadlocks, lock the payment's row before calling this.
  */
 export async function debitMerchant(
   app: { random: Random },
@@ -48,7 +48,7 @@ export async function debitMerchant(
 ): Promise<DebitedAmounts> {
   const { merchantId, kind, paymentId, refundId, to, at } = debit
   const { minor, currency } = debit.amount
-  await lockBalance(tx, merchantId, currency)
+  await lockDebits(tx, merchantId)
   const available = await readAvailable(tx, merchantId, currency)
   const wantedMinor = available >= minor ? 0n : minor - (available > 0n ? available : 0n)
   const pendingMinor = await debitPending(tx, merchantId, currency, paymentId, wantedMinor)

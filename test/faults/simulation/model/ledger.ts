@@ -3,7 +3,7 @@
 import { insertEvents } from '../../../../src/events/queries.ts'
 import {
   insertEntry,
-  lockBalance,
+  lockDebits,
   readAvailable,
   reduceSettlements,
 } from '../../../../src/ledger/debit-queries.ts'
@@ -123,11 +123,11 @@ const never = new Date(0)
 
 export const LEDGER_STATEMENTS = [
   modelStatement(
-    'lockBalance',
-    (db) => lockBalance(db, '', 'KES'),
-    (access, [merchantId, currency]) => {
-      access.lockName(`money:${merchantId}:${currency}`)
-      return [{ pg_advisory_xact_lock: '' }]
+    'lockDebits',
+    (db) => lockDebits(db, ''),
+    (access, [merchantId]) => {
+      access.lockName(`merchants:${merchantId}`)
+      return [{ id: merchantId }]
     },
   ),
   modelStatement('readAvailable', (db) => readAvailable(db, '', 'KES'), available),

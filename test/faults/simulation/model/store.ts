@@ -76,7 +76,7 @@ export interface TableAccess {
   /** Waits until the row is unlocked, without locking it. */
   lockShared(table: string, row: Row): void
   isUnlocked(table: string, row: Row): boolean
-  /** An advisory lock. */
+  /** A lock of a row that the model does not have. */
   lockName(name: string): void
   insert(table: string, values: Row): Row
   /** Undefined where a row with the same key exists. */
