@@ -2,16 +2,16 @@
 
 import { ensureStagingMerchants } from './api-keys/demo-merchant.ts'
 import { composeApp } from './compose/app-object.ts'
-import { type DatabaseOptions, isolateTenants, openDatabase } from './compose/database.ts'
+import { openCells } from './compose/cells.ts'
+import { areTenantsIsolated, type DatabaseOptions, openDatabase } from './compose/database.ts'
 import { composeShell } from './compose/http-shell.ts'
-import { backgroundJobs, dueJobs } from './compose/jobs.ts'
+import { startBackgroundJobs } from './compose/jobs.ts'
 import type { Parts, Stops } from './compose/parts.ts'
 import { type Config, publicUrlOf, type Role, weakTokens } from './config.ts'
 import { openMetricsListener } from './http/metrics.ts'
+import type { Cells } from './kit/cells/cells.ts'
 import { type Clock, systemClock } from './kit/clock.ts'
 import type { Db } from './kit/db/db.ts'
-import { requestScoped } from './kit/db/tenant-isolation.ts'
-import { startJobs } from './kit/jobs.ts'
 import { createCounters } from './kit/observability/counters.ts'
 import { createLog, errorFields, type Log } from './kit/observability/log.ts'
 import { createRecentLines, withRecentLines } from './kit/observability/recent-lines.ts'
@@ -39,6 +39,7 @@ export interface Service {
   /** Signs the owner of the demo merchant in to the dashboard, once; staging only. */
   signInUrl: string | null
   db: Db
+  cells: Cells
   /** The OpenAPI document of the merchants' API. Throws in the role `worker`. */
   openApi(): object
   stop(): Promise<void>
@@ -60,14 +61,14 @@ export async function startService(config: Config, options: ServiceOptions = {})
   try {
     const db = await openDatabase(config, options, log, stops)
     const counters = createCounters()
-    const measured = createServiceMetrics({ db, clock, log, counters, primary: options.primary })
+    const cells = await openCells({ config, clock, log, random, db, stops }, options)
+    const measured = createServiceMetrics({ db, cells, clock, log, counters, primary: options.primary })
     stops.push(async () => measured.stop())
     const tracing = startTracing(config, { clock, log, random, metrics: measured.metrics })
     stops.push(tracing.stop)
     const shared = { config, role, clock, log, readLines, random, db, stops, counters, measured, tracing }
-    const peopleDb = requestScoped(db, { isTenantScoped: false })
-    const service = await compose({ ...shared, tenantDb: await isolateTenants(db, log), peopleDb })
-    return { ...service, db, stop }
+    const service = await compose({ ...shared, cells, isIsolated: await areTenantsIsolated(db, log) })
+    return { ...service, db, cells, stop }
   } catch (error) {
     await stop()
     throw error
@@ -114,7 +115,7 @@ async function compose(parts: Parts) {
     stops.push(() => provider.stop())
   }
   if (role !== 'api') {
-    const jobs = startJobs(app, backgroundJobs(app, config), dueJobs(parts))
+    const jobs = startBackgroundJobs(parts, app)
     // The server stops accepting requests at once, not only after the last job has finished.
     stops.push(async () => void (await Promise.all([stopShell(), jobs.stop()])))
   }

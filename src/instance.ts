@@ -6,9 +6,10 @@ import type { CaseOwner } from './cases/case-kinds.ts'
 import { countOpenCases } from './cases/find.ts'
 import { readDeliveryBacklog } from './deliveries/backlog.ts'
 import type { DeliveryBacklog } from './deliveries/delivery.ts'
+import { areSeveral, type Cells, inEveryCell } from './kit/cells/cells.ts'
 import type { Clock } from './kit/clock.ts'
-import type { Db } from './kit/db/db.ts'
-import { findInvariantCheck, type InvariantCheck } from './kit/db/invariant-checks.ts'
+import { type Db, DbUnavailable } from './kit/db/db.ts'
+import { addChecks, findInvariantCheck, type InvariantCheck } from './kit/db/invariant-checks.ts'
 import { type OperatorRoute, ok, operatorRoute } from './kit/http/route.ts'
 import { count, Nullable, namedObject, Timestamp, text } from './kit/http/schema.ts'
 import type { Backlog } from './kit/observability/backlog.ts'
@@ -27,10 +28,56 @@ export interface InstanceState {
 
 interface Needs {
   db: Db
+  cells?: Pick<Cells, 'numbers'>
   clock: Clock
 }
 
-export async function readInstanceState({ db, clock }: Needs): Promise<InstanceState> {
+/** Over every cell. The gauges of one that does not answer are missing, so that those of the others can be seen. */
+export async function readInstanceState(app: Needs): Promise<InstanceState> {
+  const { cells } = app
+  if (!areSeveral(cells)) return readState(app)
+  const states = await inEveryCell(cells, () => readState(app).catch(ignoreUnavailable))
+  const found = states.filter((state) => state !== undefined)
+  if (found.length === 0) throw new DbUnavailable(new Error('no cell answers'))
+  return found.reduce(addStates)
+}
+
+function ignoreUnavailable(error: unknown): undefined {
+  if (!(error instanceof DbUnavailable)) throw error
+}
+
+function addStates(one: InstanceState, other: InstanceState): InstanceState {
+  const { pending, oldestPendingAt, failingEndpoints } = one.deliveries
+  return {
+    jobs: one.jobs.map((job) =>
+      addBacklogs(
+        job,
+        other.jobs.find(({ name }) => name === job.name),
+      ),
+    ),
+    deliveries: {
+      ...addBacklogs(one.deliveries, other.deliveries),
+      pending: pending + other.deliveries.pending,
+      oldestPendingAt: earlier(oldestPendingAt, other.deliveries.oldestPendingAt),
+      failingEndpoints: failingEndpoints + other.deliveries.failingEndpoints,
+    },
+    openCases: {
+      merchant: one.openCases.merchant + other.openCases.merchant,
+      operator: one.openCases.operator + other.openCases.operator,
+    },
+    invariants: addChecks(one.invariants, other.invariants),
+  }
+}
+
+function addBacklogs<One extends Backlog>(one: One, other: Backlog | undefined): One {
+  if (!other) return one
+  return { ...one, due: one.due + other.due, oldestDueAt: earlier(one.oldestDueAt, other.oldestDueAt) }
+}
+
+const earlier = (one: Date | null, other: Date | null) =>
+  one === null || (other !== null && other < one) ? other : one
+
+async function readState({ db, clock }: Needs): Promise<InstanceState> {
   const now = clock.now()
   const [payments, refunds, settlements, deliveries, openCases, invariants] = await Promise.all([
     readPaymentBacklog(db, now),

@@ -4,8 +4,9 @@
 import { METRICS } from './core/metric-definitions.ts'
 import { type InstanceState, readInstanceState } from './instance.ts'
 import { createCache } from './kit/cache.ts'
+import { areSeveral, type Cells, routedDb } from './kit/cells/cells.ts'
 import type { Clock } from './kit/clock.ts'
-import type { ConnectedDb, Db } from './kit/db/db.ts'
+import type { ConnectedDb } from './kit/db/db.ts'
 import { COUNTER_METRICS, type CounterName, type Counters } from './kit/observability/counters.ts'
 import { errorFields, type Log } from './kit/observability/log.ts'
 import { createMetrics, type Family, type Metrics, renderMetrics } from './kit/observability/metrics.ts'
@@ -22,6 +23,7 @@ export interface ServiceMetrics {
 
 interface Needs {
   db: ConnectedDb
+  cells: Cells
   clock: Clock
   log: Log
   counters: Counters
@@ -63,12 +65,13 @@ function readingsOf(counters: Counters, wanted: CounterName) {
 const TTL_MS = 5_000
 
 /** The state of the instance as metrics. If the database does not answer, only cowry_database_up is reported, as 0. */
-function createInstanceMetrics(app: { db: Db; clock: Clock; log: Log }): () => Promise<Family[]> {
+function createInstanceMetrics({ db, ...app }: Needs): () => Promise<Family[]> {
+  const cellDb = areSeveral(app.cells) ? routedDb(app.cells) : db
   const states = createCache({
     clock: app.clock,
     ttlMs: TTL_MS,
     maxEntries: 1,
-    load: () => readInstanceState(app),
+    load: () => readInstanceState({ ...app, db: cellDb }),
   })
   return async () => {
     try {

@@ -1,9 +1,12 @@
 // The audit log for merchants and operators: lists, exports and the verification of the chains.
 
+import { createHash } from 'node:crypto'
 import { errorFromIssues } from '../core/errors.ts'
 import { suggestName } from '../core/text/spelling.ts'
+import { areSeveral, type CellMap, inEveryCell, runInCell } from '../kit/cells/cells.ts'
 import type { Signer } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
+import { listOverDatabases, mergeRows } from '../kit/db/operator-list.ts'
 import { type ListQuery, type ListWindow, type Page, paginate } from '../kit/db/pagination.ts'
 import { AUDIT_CSV_HEAD, toAuditCsv } from './csv.ts'
 import type { EntryRow } from './entry.ts'
@@ -20,6 +23,8 @@ import { type AuditFilter, OPERATION_MESSAGE, toAuditRecord } from './schema.ts'
 
 export interface AuditApp {
   db: Db
+  instanceDb: Db
+  cells?: CellMap
   cursors: Signer
   /** Method and path of every operation that leaves entries. */
   auditedOperations(): readonly string[]
@@ -43,11 +48,29 @@ export async function listEntries(
   requireKnownOperation(app, query)
   const filter = filterOf(query)
   const scope = `audit:${merchantId}:${JSON.stringify(filter)}`
+  const read = (db: Db, window: ListWindow) =>
+    merchantId === null ? listAllEntryRows(db, filter, window) : listEntryRows(db, merchantId, filter, window)
   return paginate(app.cursors, scope, query, (window) =>
-    merchantId === null
-      ? listAllEntryRows(app.db, filter, window)
-      : listEntryRows(app.db, merchantId, filter, window),
+    areSeveral(app.cells)
+      ? listOverDatabases(window, (part) => inEveryDatabase(app, merchantId, (db) => read(db, part)))
+      : read(app.db, window),
   )
+}
+
+/**
+ * An entry is written in the database of its change, so the entries of a merchant are in the instance and in its cell, each
+ * with a chain of its own. In cell 0 both are one.
+ */
+async function inEveryDatabase<Result>(
+  { db, instanceDb, cells }: AuditApp,
+  merchantId: string | null,
+  read: (db: Db) => Promise<Result>,
+): Promise<Result[]> {
+  if (!cells || !areSeveral(cells)) return [await read(db)]
+  if (merchantId === null) return inEveryCell(cells, () => read(db))
+  const cell = await cells.of(merchantId)
+  const own = runInCell(cell, () => read(db))
+  return cell === 0 ? [await own] : Promise.all([own, read(instanceDb)])
 }
 
 function filterOf(query: AuditFilter): EntryFilter {
@@ -69,19 +92,23 @@ export function exportEntries(
   query: AuditFilter,
 ): AsyncGenerator<string> {
   requireKnownOperation(app, query)
-  return writeEntries(app.db, merchantId, query)
+  return writeEntries(app, merchantId, query)
 }
 
-async function* writeEntries(db: Db, merchantId: string | null, query: AuditFilter): AsyncGenerator<string> {
+async function* writeEntries(
+  app: AuditApp,
+  merchantId: string | null,
+  query: AuditFilter,
+): AsyncGenerator<string> {
   yield AUDIT_CSV_HEAD
-  for await (const rows of readEntries(db, merchantId, query))
+  for await (const rows of readEntries(app, merchantId, query))
     yield rows.map((row) => toAuditCsv(toAuditRecord(row))).join('')
 }
 
 const READ_AT_ONCE = 500
 
 async function* readEntries(
-  db: Db,
+  app: AuditApp,
   merchantId: string | null,
   query: AuditFilter,
 ): AsyncGenerator<EntryRow[]> {
@@ -93,10 +120,12 @@ async function* readEntries(
     createdTo: dateOf(query.createdTo),
   }
   for (;;) {
-    const found =
+    const parts = await inEveryDatabase(app, merchantId, (db) =>
       merchantId === null
-        ? await readAllEntryRows(db, filter, window)
-        : await readEntryRows(db, merchantId, filter, window)
+        ? readAllEntryRows(db, filter, window)
+        : readEntryRows(db, merchantId, filter, window),
+    )
+    const found = mergeRows(parts, 'asc')
     const rows = found.slice(0, READ_AT_ONCE)
     if (rows.length > 0) yield rows
     const last = rows.at(-1)
@@ -109,6 +138,17 @@ export async function verifyAudit(
   app: AuditApp,
   merchantId: string | null,
 ): Promise<Verification & { intact: boolean }> {
-  const verification = await verifyChains(app.db, merchantId)
+  const found = await inEveryDatabase(app, merchantId, (db) => verifyChains(db, merchantId))
+  const verification = found.reduce(addVerifications)
   return { intact: verification.violations === 0, ...verification }
+}
+
+function addVerifications(one: Verification, other: Verification): Verification {
+  return {
+    chains: one.chains + other.chains,
+    entries: one.entries + other.entries,
+    violations: one.violations + other.violations,
+    firstViolations: [...one.firstViolations, ...other.firstViolations],
+    digest: createHash('sha256').update(`${one.digest}${other.digest}`).digest('hex'),
+  }
 }

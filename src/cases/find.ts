@@ -3,7 +3,9 @@
 import { requireFound } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { COUNT_CAP } from '../core/page.ts'
+import { inEveryCell } from '../kit/cells/cells.ts'
 import type { Db, Tx } from '../kit/db/db.ts'
+import { listOverCells } from '../kit/db/operator-list.ts'
 import { type ListQuery, type Page, paginate } from '../kit/db/pagination.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { CaseDetails, CaseRow } from './case.ts'
@@ -16,7 +18,7 @@ import {
   selectCasesOfAttempt,
 } from './queries.ts'
 
-export type CasesApp = Pick<PaymentsApp, 'db' | 'cursors'>
+export type CasesApp = Pick<PaymentsApp, 'db' | 'cursors' | 'cells'>
 
 export type CasesQuery = Partial<Omit<CaseFilter, 'paymentId'>> & { payment?: string } & ListQuery
 
@@ -32,13 +34,14 @@ export async function listCases(
   const merchantId = merchant?.id ?? null
   // An operator works off the oldest cases first.
   const sorted: ListQuery = merchant ? query : { ...query, sort: 'createdAt:asc' }
+  // Operators see the cases of every cell.
+  const cells = merchant ? undefined : app.cells
   const page = await paginate(app.cursors, scope, sorted, (window) =>
-    listCaseRows(app.db, merchantId, filter, window),
+    listOverCells(cells, window, (part) => listCaseRows(app.db, merchantId, filter, part)),
   )
   const ids = page.rows.map(({ id }) => id)
-  const details = new Map(
-    (await findCaseDetails(app.db, merchantId, ids)).map((one) => [one.row.id, one] as const),
-  )
+  const found = await inEveryCell(cells, () => findCaseDetails(app.db, merchantId, ids))
+  const details = new Map(found.flat().map((one) => [one.row.id, one] as const))
   return { ...page, cases: ids.flatMap((id) => details.get(id) ?? []) }
 }
 
@@ -53,6 +56,17 @@ export async function requireCase(
 ): Promise<CaseDetails> {
   const [found] = await findCaseDetails(app.db, merchant?.id ?? null, [id])
   return requireFound(found, 'case_not_found')
+}
+
+/** The cell that has the case; 0 if none has. */
+export async function findCaseCell(
+  { db, cells }: Pick<CasesApp, 'db' | 'cells'>,
+  id: string,
+): Promise<number> {
+  const found = await inEveryCell(cells, async (cell) =>
+    (await findCaseDetails(db, null, [id])).length > 0 ? cell : 0,
+  )
+  return Math.max(...found)
 }
 
 /** The cases about the attempt, open or closed. */

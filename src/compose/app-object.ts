@@ -3,10 +3,13 @@
 import { createKeyCache } from '../api-keys/authenticate.ts'
 import { promptEndsAt } from '../checkout/phone-prompts.ts'
 import { createDeliveryWriter } from '../deliveries/app.ts'
+import { areSeveral, inNamedCell, perCell, routedDb } from '../kit/cells/cells.ts'
+import { cellOfUuid } from '../kit/cells/values.ts'
 import { createSigner, createVault } from '../kit/crypto.ts'
-import type { Db } from '../kit/db/db.ts'
+import type { Db, ScopableDb } from '../kit/db/db.ts'
 import { checkHome } from '../kit/db/home-check.ts'
 import { createCappedLists } from '../kit/db/pagination.ts'
+import { requestScoped } from '../kit/db/tenant-isolation.ts'
 import { withCommitFailpoints } from '../kit/failpoints.ts'
 import { createBackground } from '../kit/http/background.ts'
 import { createHttpClient } from '../kit/http/http-client.ts'
@@ -14,6 +17,7 @@ import { createOidc, type Oidc } from '../kit/http/oidc.ts'
 import { createPublicHttp, type PublicHttp } from '../kit/http/public-http.ts'
 import { createMailer } from '../kit/mail.ts'
 import { reserveSlot } from '../links/slots.ts'
+import { createPlacement } from '../merchants/placement.ts'
 import { createMerchantProfiles } from '../merchants/profiles.ts'
 import { isSuspended, requireMerchant } from '../merchants/service.ts'
 import { createPaymentWriters, type RefundKey, type Report } from '../payments/app.ts'
@@ -29,7 +33,7 @@ import type { Addresses, Parts } from './parts.ts'
 export type App = Awaited<ReturnType<typeof composeApp>>['app']
 
 export async function composeApp(parts: Parts, addresses: Addresses) {
-  const { config, clock, log, random, stops, counters } = parts
+  const { config, clock, log, random, stops, counters, cells } = parts
   const { mode } = config
   const databases = openHandles(parts)
   const { db, instanceDb, unscopedDb, unscopedInstanceDb } = databases
@@ -48,15 +52,17 @@ export async function composeApp(parts: Parts, addresses: Addresses) {
   stops.push(() => background.settled())
   const app = {
     ...gateways,
-    ...{ ...databases, clock, random, log, vault, mode, publicHttp, counters, background },
+    ...{ ...databases, cells, clock, random, log, vault, mode, publicHttp, counters, background },
     cursors: createSigner(secrets.cursorKey),
+    placement: createPlacement({ unscopedInstanceDb, cells, clock, log }),
     keyPepper: secrets.keyPepper,
     keyCache: createKeyCache({ instanceDb: unscopedInstanceDb, clock }, { refreshUntil }),
     cappedLists: createCappedLists(clock),
     merchantProfile: createMerchantProfiles({ instanceDb: unscopedInstanceDb, clock }),
-    writers: createPaymentWriters(unscopedDb, clock),
+    writers: createPaymentWriters(unscopedDb, clock, cells),
     isSuspended: (id: string) => isSuspended({ instanceDb }, id),
-    promptEndsAt: (gatewayKey: string) => promptEndsAt(unscopedDb, gatewayKey),
+    promptEndsAt: (gatewayKey: string) =>
+      inNamedCell(cells, cellOfUuid(gatewayKey), () => promptEndsAt(unscopedDb, gatewayKey)),
     wakeRefunds: async ({ isRefund = false, ...wake }: RefundWake & { isRefund?: boolean }) => {
       await wakeRefunds({ db, clock }, wake)
       if (isRefund) await wakeLookup({ db, clock }, wake)
@@ -65,7 +71,7 @@ export async function composeApp(parts: Parts, addresses: Addresses) {
       wakeRefundWithReport({ db, clock }, refund, report),
     requireMerchant: (id: string) => requireMerchant({ instanceDb }, id),
     checkCapacity: (payment: PaymentRow) => reserveSlot({ db, clock }, payment),
-    finishDelivery: createDeliveryWriter(unscopedDb),
+    finishDelivery: perCell(cells, () => createDeliveryWriter(unscopedDb)),
     failpoints: config.failpoints,
     passwords: createPasswordHasher(random),
     peopleKey: secrets.peopleKey,
@@ -88,22 +94,30 @@ export async function composeApp(parts: Parts, addresses: Addresses) {
   return { app, provider }
 }
 
+/** The raw handle of the merchants' data. */
+export function cellDbOf({ db, cells }: Pick<Parts, 'db' | 'cells'>): ScopableDb {
+  return areSeveral(cells) ? routedDb(cells) : db
+}
+
 /** The database handles of the service, each with its trace spans and failpoints. */
-function openHandles({ config, tracing, db, tenantDb, peopleDb }: Parts) {
+function openHandles({ config, tracing, db, isIsolated, cells }: Parts) {
+  const cellDb = cellDbOf({ db, cells })
+  // Each cell knows itself whether row-level security is in force in it.
+  const isTenantScoped = isIsolated || areSeveral(cells)
   const open = (handle: Db, home: 'instance' | 'cell') =>
     checkHome(tracing.db(withCommitFailpoints(handle, config.failpoints)), home)
   return {
     /** The merchants' data, in a request only that of its merchant. */
-    db: open(tenantDb, 'cell'),
+    db: open(requestScoped(cellDb, { isTenantScoped }), 'cell'),
     /** The merchants' data of every merchant: batched writes, caches, and records that the tenant role may not write. */
-    unscopedDb: open(db, 'cell'),
+    unscopedDb: open(cellDb, 'cell'),
     /** The tables of the instance, in a request only the rows of its merchant. */
-    instanceDb: open(tenantDb, 'instance'),
+    instanceDb: open(requestScoped(db, { isTenantScoped: isIsolated }), 'instance'),
     unscopedInstanceDb: open(db, 'instance'),
     /** People belong to the instance, and to no merchant. */
-    peopleDb: open(peopleDb, 'instance'),
+    peopleDb: open(requestScoped(db, { isTenantScoped: false }), 'instance'),
     /** Records of a merchant that its own role may not write, with the actor of the request. */
-    auditedDb: open(peopleDb, 'cell'),
+    auditedDb: open(requestScoped(cellDb, { isTenantScoped: false }), 'cell'),
   }
 }
 

@@ -2,10 +2,10 @@
 
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import { type ConnectedDb, connectDb, type Db } from '../kit/db/db.ts'
+import { type ConnectedDb, connectDb } from '../kit/db/db.ts'
 import { migrate } from '../kit/db/migrate.ts'
 import { requireUsableServer } from '../kit/db/server-check.ts'
-import { applyRowLevelSecurity, requestScoped } from '../kit/db/tenant-isolation.ts'
+import { applyRowLevelSecurity } from '../kit/db/tenant-isolation.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../kit/embedded-postgres.ts'
 import { errorFields, type Log } from '../kit/observability/log.ts'
 import { explainDatabase } from '../start-advice.ts'
@@ -67,10 +67,10 @@ export async function openDatabase(
  * Row-level security, the second tenant isolation beside the merchant id in every statement. Without the privileges for
  * it the service runs with the first one alone, and logs a warning.
  */
-export async function isolateTenants(db: ConnectedDb, log: Log): Promise<Db> {
+export async function areTenantsIsolated(db: ConnectedDb, log: Log): Promise<boolean> {
   const gaps = await applyRowLevelSecurity(db)
-  if (gaps.length === 0) return requestScoped(db, { isTenantScoped: true })
+  if (gaps.length === 0) return true
   const reason = gaps.map(({ what, why }) => `${what} ${why}`).join('; ')
   log.write('database.tenant_isolation_off', { reason })
-  return requestScoped(db, { isTenantScoped: false })
+  return false
 }

@@ -60,13 +60,13 @@ interface Needs extends Addresses {
 }
 
 export async function composeGateways(parts: Parts, needs: Needs) {
-  const { config, clock, random, log, stops, measured, tracing } = parts
+  const { config, cells, clock, random, log, stops, measured, tracing } = parts
   const { db, unscopedDb, vault, refreshUntil, publicUrl } = needs
   const { mode } = config
   const { provider, sandbox } = await composeSandbox(parts, needs)
   const measure = createGatewayMeasure(measured.metrics)
   const builtIn = mode === 'test' ? [measure(sandbox)] : []
-  const p2pGateways = createP2pGateways({ db, clock, random, mode }, unscopedDb, refreshUntil)
+  const p2pGateways = createP2pGateways({ db, cells, clock, random, mode }, unscopedDb, refreshUntil)
   const routingSettings = createRoutingSettings({ db: needs.unscopedInstanceDb, clock }, refreshUntil)
   const routingRules = async (merchantId: string) => (await routingSettings(merchantId)).rules
   const merchantCountry = async (merchantId: string) => (await routingSettings(merchantId)).country
@@ -75,6 +75,7 @@ export async function composeGateways(parts: Parts, needs: Needs) {
   const gateways = createGateways(
     {
       db: unscopedDb,
+      cells,
       clock,
       vault,
       callbackPaths,

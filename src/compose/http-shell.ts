@@ -17,6 +17,7 @@ import { logRoutes } from '../http/log-routes.ts'
 import { createRequestMetrics } from '../http/metrics.ts'
 import { createOperations, createOperatorOperations } from '../http/operations.ts'
 import { createHttpShell } from '../http/server.ts'
+import { inCellOf } from '../kit/cells/cells.ts'
 import type { Db } from '../kit/db/db.ts'
 import { findKey } from '../kit/db/idempotency.ts'
 import { requireUsableServer } from '../kit/db/server-check.ts'
@@ -30,7 +31,8 @@ import { landingRoutes } from '../pages/landing/routes.ts'
 import { pageRoutes } from '../pages/routes.ts'
 import { createRequestLog } from '../request-log/write.ts'
 import { ensureAdminToken, isAdminToken } from '../secrets/admin-token.ts'
-import type { App } from './app-object.ts'
+import { type App, cellDbOf } from './app-object.ts'
+import { routeByMerchant, routeOperators, routePages, routePagesOf } from './cell-routes.ts'
 import { EVENT_DATA } from './event-data.ts'
 import { SANDBOX_PATH } from './gateways.ts'
 import type { Parts } from './parts.ts'
@@ -48,16 +50,16 @@ export async function composeShell(parts: Parts, app: App, { provider, testShop 
   const adminToken = await ensureAdminToken(config, random)
   const { metricsToken } = config
   const isTest = app.mode === 'test'
-  const routes = merchantRoutes(app)
-  const operatorRoutes = allOperatorRoutes(app, db)
+  const routes = routeByMerchant(app, merchantRoutes(app))
+  const operatorRoutes = routeOperators(app, allOperatorRoutes(app, cellDbOf(parts)))
   const areas = { app: composeDashboard(parts, app, routes), ops: composeOps(parts, app, operatorRoutes) }
   return createHttpShell({
     routes,
     operatorRoutes,
     eventData: EVENT_DATA,
     pageRoutes: [
-      ...landingRoutes(app, testShop),
-      ...pageRoutes(app),
+      ...routePagesOf(app, testShop?.id, landingRoutes(app, testShop)),
+      ...routePages(app, pageRoutes(app)),
       ...dashboardRoutes(areas.app),
       ...opsRoutes(areas.ops),
       ...docsRoutes({ isTest, publicUrl: app.settings.publicUrl }),
@@ -91,19 +93,23 @@ export async function composeShell(parts: Parts, app: App, { provider, testShop 
 /** The raw handle: the log is written outside requests, and a failpoint must not fire there. */
 function openRequestLog({ config, stops, ...parts }: Parts) {
   if (config.requestLogDays === 0) return undefined
-  const requests = createRequestLog(parts)
+  const requests = createRequestLog({ ...parts, db: cellDbOf(parts) })
   stops.push(requests.stop)
   return requests.record
 }
 
-function composeDashboard({ clock, config, db, log }: Parts, app: App, routes: Route[]): DashboardApp {
-  const { rateLimit } = config
+function composeDashboard(parts: Parts, app: App, routes: Route[]): DashboardApp {
+  const { clock, cells, log } = parts
+  const { rateLimit } = parts.config
   return {
     ...app,
     area: APP,
     running: createRunningRequests(clock),
-    changes: createChangeFeed({ db, clock, log }),
-    operations: createOperations([...routes, ...personRoutes(app)], { clock, rateLimit }),
+    changes: createChangeFeed({ db: cellDbOf(parts), cells, clock, log }),
+    operations: createOperations([...routes, ...routeByMerchant(app, personRoutes(app))], {
+      clock,
+      rateLimit,
+    }),
     publicUrl: app.settings.publicUrl,
     timeZoneOf: async (merchantId) => (await app.merchantProfile(merchantId)).timeZone,
   }
@@ -126,7 +132,9 @@ function composeMcp({ config, clock, random }: Parts, app: App): McpEndpoint | u
     confirmations: createConfirmations(app.confirmationKey, clock, random),
     publicUrl: app.settings.publicUrl,
     isKeyUsed: (merchantId, key) =>
-      runAsMerchant(merchantId, async () => (await findKey(app.db, merchantId, key)) !== undefined),
+      inCellOf(app.cells, merchantId, () =>
+        runAsMerchant(merchantId, async () => (await findKey(app.db, merchantId, key)) !== undefined),
+      ),
     errorHelp: (code) => ERROR_HELP[code],
     allowsWrites: config.mcp === 'write',
   })

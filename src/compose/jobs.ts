@@ -6,9 +6,12 @@ import type { DeliveriesApp } from '../deliveries/app.ts'
 import { deliveryJobs } from '../deliveries/jobs.ts'
 import { gatewayTokenJobs } from '../gateway-tokens/jobs.ts'
 import { gatewayWebhookJobs } from '../gateway-webhooks/jobs.ts'
+import { areSeveral, type Cells, runInCell } from '../kit/cells/cells.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { ConnectedDb } from '../kit/db/db.ts'
 import { invariantJobs } from '../kit/db/invariant-checks.ts'
 import type { DueJobs } from '../kit/due-poll.ts'
-import type { Job } from '../kit/jobs.ts'
+import { type Job, type JobRunner, startJobs } from '../kit/jobs.ts'
 import { ledgerJobs } from '../ledger/jobs.ts'
 import type { LinksApp } from '../links/app.ts'
 import { linkJobs } from '../links/jobs.ts'
@@ -27,18 +30,47 @@ import { findDueTimes, POLLED_JOBS } from './due-queries.ts'
 import type { Parts } from './parts.ts'
 
 /** The background jobs of every slice. Any number of processes share them: a job claims its work in the database. */
-export function backgroundJobs(
+export function startBackgroundJobs(parts: Parts, app: App): JobRunner {
+  const { cells, config } = parts
+  if (!areSeveral(cells)) return startJobs(app, backgroundJobs(app, config), dueJobs(parts.db, app.clock))
+  // Each cell has its own loops and its own backoff, so that a cell that is down delays no other.
+  const runners = [
+    startJobs(app, [...instanceJobs(app), ...(app.placement?.jobs ?? [])]),
+    ...cells.numbers.map((cell) => {
+      const jobs = cellJobs(app, config).map((job) => inCell(cell, job))
+      return startJobs(app, jobs, dueJobsOf(cells, cell, app.clock))
+    }),
+  ]
+  return { stop: async () => void (await Promise.all(runners.map((runner) => runner.stop()))) }
+}
+
+/** All jobs of an instance with one cell. */
+export function backgroundJobs(app: App, config: Config): Job[] {
+  return [...instanceJobs(app), ...cellJobs(app, config)]
+}
+
+/** The same job over one cell. */
+function inCell(cell: number, job: Job): Job {
+  if ('run' in job) return { ...job, run: () => runInCell(cell, job.run) }
+  const claim = async (limit: number) => {
+    const tasks = await runInCell(cell, () => job.claim(limit))
+    return tasks.map((task) => () => runInCell(cell, task))
+  }
+  return { ...job, claim }
+}
+
+function instanceJobs(app: App): Job[] {
+  return [...apiKeyJobs(app), ...peopleJobs(app), ...checkoutJobs(app), ...gatewayTokenJobs(app)]
+}
+
+function cellJobs(
   app: App,
   { invariantCheckMinutes, idempotencyRetentionDays, deliveryRetentionDays, requestLogDays }: Config,
 ): Job[] {
   return [
-    ...apiKeyJobs(app),
-    ...peopleJobs(app),
     ...paymentJobs(app, idempotencyRetentionDays),
-    ...checkoutJobs(app),
     ...resolverJobs(app),
     ...gatewayWebhookJobs(app),
-    ...gatewayTokenJobs(app),
     ...refundJobs(app),
     ...providerRefundJobs(app),
     ...linkJobs(app),
@@ -53,8 +85,16 @@ export function backgroundJobs(
   ]
 }
 
+function dueJobsOf(cells: Cells, cell: number, clock: Clock): DueJobs {
+  return {
+    names: POLLED_JOBS,
+    find: async () => findDueTimes(cells.open(cell), clock.now()),
+    writeCount: () => (cells.isOpen(cell) ? cells.open(cell).writeCount() : 0),
+  }
+}
+
 /** When background jobs have due work. The raw handle: a poll is no step at which a failpoint may fire. */
-export function dueJobs({ db, clock }: Pick<Parts, 'db' | 'clock'>): DueJobs {
+function dueJobs(db: ConnectedDb, clock: Clock): DueJobs {
   return { names: POLLED_JOBS, find: () => findDueTimes(db, clock.now()), writeCount: db.writeCount }
 }
 

@@ -1,6 +1,7 @@
 import type { Config, Role } from '../config.ts'
+import type { Cells } from '../kit/cells/cells.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { ConnectedDb, Db } from '../kit/db/db.ts'
+import type { ConnectedDb } from '../kit/db/db.ts'
 import type { Counters } from '../kit/observability/counters.ts'
 import type { Log } from '../kit/observability/log.ts'
 import type { Random } from '../kit/random.ts'
@@ -19,12 +20,12 @@ export interface Parts {
   log: Log
   readLines: ReadLines
   random: Random
-  /** Without row-level security: for operators, batched writes, shared caches and background jobs. */
+  /** The database of the instance, without row-level security. */
   db: ConnectedDb
-  /** With row-level security: inside a request it sees only the rows of the request's merchant. */
-  tenantDb: Db
-  /** Never scoped to a merchant; changes carry the actor of the request. For people, who belong to the instance. */
-  peopleDb: Db
+  /** Whether row-level security is in force there. */
+  isIsolated: boolean
+  /** The databases with the merchants' data. */
+  cells: Cells
   stops: Stops
   counters: Counters
   measured: ServiceMetrics

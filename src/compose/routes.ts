@@ -18,8 +18,9 @@ import { disputeRoutes } from '../disputes/routes.ts'
 import { gatewayCheckRoutes } from '../gateways/check-routes.ts'
 import { gatewayRoutes, ownGatewayRoutes } from '../gateways/routes.ts'
 import { instanceRoutes } from '../instance.ts'
+import { inEveryCell } from '../kit/cells/cells.ts'
 import type { Db } from '../kit/db/db.ts'
-import { checkNow } from '../kit/db/invariant-checks.ts'
+import { addReports, checkNow } from '../kit/db/invariant-checks.ts'
 import { withExports } from '../kit/http/export.ts'
 import type { OperatorRoute, PersonRoute, Route } from '../kit/http/route.ts'
 import type { LinksApp } from '../links/app.ts'
@@ -101,7 +102,10 @@ export function merchantRoutes(
 export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
   return [
     ...operatorKeyRoutes(app),
-    ...operatorRoutes(app, { checkInvariants: () => checkNow({ db: unscopedDb, clock: app.clock }) }),
+    ...operatorRoutes(app, {
+      checkInvariants: async () =>
+        addReports(await inEveryCell(app.cells, () => checkNow({ db: unscopedDb, clock: app.clock }))),
+    }),
     ...operatorPeopleRoutes({
       ...app,
       publicUrl: app.settings.publicUrl,
@@ -117,7 +121,8 @@ export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
     ...instanceRoutes(app),
     ...reconciliationRoutes({
       ...app,
-      findRefunds: (...wanted) => findGatewayRefunds(unscopedDb, ...wanted),
+      findRefunds: async (...wanted) =>
+        (await inEveryCell(app.cells, () => findGatewayRefunds(unscopedDb, ...wanted))).flat(),
     }),
   ]
 }

@@ -1,24 +1,11 @@
 // Every line that the service writes to its log: a stable key that operators alert on, the level, the message, the fields,
 // and what to do about it. docs/generated/logs.md is written from this table.
 
-export type LineLevel = 'debug' | 'info' | 'warn' | 'error'
+import { CELL_LINES } from './logs/cell-lines.ts'
+import { type LogLineDefinition, line, NONE } from './logs/line.ts'
 
-interface LogLineDefinition {
-  level: LineLevel
-  message: string
-  /** The fields that the line may carry; an error adds error, stack and sqlState. */
-  fields: string
-  /** What an operator does when the line appears. */
-  action: string
-}
-
-const NONE = 'Nothing.'
 const CASE = 'Read the open case (`cowry cases list`), look at the gateway, and resolve the case.'
 const REPORT = 'An error of ours: report it with the stack.'
-
-function line(level: LineLevel, message: string, fields: string, action: string): LogLineDefinition {
-  return { level, message, fields, action }
-}
 
 const DEFINITIONS = {
   'api_key.in_url': line(
@@ -87,6 +74,7 @@ const DEFINITIONS = {
     'pid, reason',
     'Read the lines before it. SIGKILL usually means that memory ran out.',
   ),
+  ...CELL_LINES,
   'database.connection_lost': line(
     'warn',
     'An idle database connection was lost; the pool replaces it.',

@@ -1,4 +1,5 @@
 import type { ChangeFeed } from '../events/change-feed.ts'
+import type { CellMap } from '../kit/cells/cells.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Background } from '../kit/http/background.ts'
 import type { Oidc } from '../kit/http/oidc.ts'
@@ -10,6 +11,8 @@ import type { RunningRequests } from './frame/running.ts'
 
 /** What every area of the dashboard needs. */
 export interface AreaApp extends PeopleApp {
+  /** Absent: all merchants are in one database. */
+  cells?: CellMap
   clock: Clock
   area: Area
   running: RunningRequests

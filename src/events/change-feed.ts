@@ -2,6 +2,7 @@
 // an open page, however many pages there are. Nothing is read while no page is open.
 
 import { uuidV7 } from '../core/ids.ts'
+import { type CellMap, groupByCell, inNamedCell } from '../kit/cells/cells.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
 import type { Db } from '../kit/db/db.ts'
 import { errorFields, type Log } from '../kit/observability/log.ts'
@@ -28,8 +29,8 @@ interface Subscriber {
 }
 
 /** The handle must not be scoped to one merchant. */
-export function createChangeFeed(app: { db: Db; clock: Clock; log: Log }): ChangeFeed {
-  const { db, clock, log } = app
+export function createChangeFeed(app: { db: Db; cells?: CellMap; clock: Clock; log: Log }): ChangeFeed {
+  const { db, cells, clock, log } = app
   const subscribers = new Set<Subscriber>()
   let polling: AbortController | undefined
 
@@ -44,14 +45,20 @@ export function createChangeFeed(app: { db: Db; clock: Clock; log: Log }): Chang
   const readOnce = async (): Promise<void> => {
     const merchantIds = [...new Set([...subscribers].map(({ merchantId }) => merchantId))]
     const from = firstIdAt(addMs(clock.now(), -OVERLAP_MS))
-    const rows = (await readChanges(db, merchantIds, from, MOST_CHANGES)).toReversed()
+    const byCell = await groupByCell(cells, merchantIds, (id) => id)
+    const found = await Promise.all(
+      [...byCell].map(([cell, ids]) =>
+        inNamedCell(cells, cell, () => readChanges(db, ids, from, MOST_CHANGES)),
+      ),
+    )
+    const rows = found.flat().toReversed()
     for (const subscriber of subscribers) {
-      const found = rows.filter(
+      const own = rows.filter(
         ({ merchantId, id }) => merchantId === subscriber.merchantId && id > subscriber.afterId,
       )
       const isReported = subscriber.reported
-      subscriber.reported = new Set(found.map(({ id }) => id))
-      for (const { merchantId: _merchant, ...change } of found)
+      subscriber.reported = new Set(own.map(({ id }) => id))
+      for (const { merchantId: _merchant, ...change } of own)
         if (!isReported.has(change.id)) subscriber.report(change)
     }
   }

@@ -2,6 +2,8 @@
 // the status at the gateway. The content of a webhook is never trusted, and only the report of a connector is stored.
 
 import { isUuid } from '../core/ids.ts'
+import { inCellOf, inNamedCell, ONE_CELL } from '../kit/cells/cells.ts'
+import { cellOfUuid } from '../kit/cells/values.ts'
 import { addMs } from '../kit/clock.ts'
 import type { GatewayWebhookRoute } from '../kit/http/route.ts'
 import { createIntervalLog } from '../kit/observability/log-interval.ts'
@@ -38,8 +40,7 @@ export function gatewayWebhookRoutes(app: PaymentsApp): GatewayWebhookRoute[] {
     }
     const parsed = await resolveKey(received)
     if (parsed === undefined) return { http: 503 }
-    if (parsed.kind === 'payment') await saveWebhook(app, received, parsed)
-    if (parsed.kind === 'own_refund') await saveRefundCallback(app, received, parsed)
+    await saveInCell(app, address?.merchantId ?? null, { ...received, parsed })
     const { webhookAnswer: json } = received.gateway
     return json === undefined ? { http: 200 } : { http: 200, json }
   }
@@ -47,6 +48,26 @@ export function gatewayWebhookRoutes(app: PaymentsApp): GatewayWebhookRoute[] {
     path,
     handle: (request) => handle(request, addressOf(request.params)),
   }))
+}
+
+/**
+ * In the cell of the merchant in the path, or in the one that our key names. A provider's own id names none: then every cell
+ * looks for it, and keeps the webhook for later as if it were the only one.
+ */
+async function saveInCell(
+  app: PaymentsApp,
+  merchantId: string | null,
+  received: ReceivedWebhook,
+): Promise<void> {
+  const { parsed } = received
+  const save = async (): Promise<boolean> => {
+    if (parsed.kind === 'own_refund') await saveRefundCallback(app, received, parsed)
+    return parsed.kind !== 'payment' || saveWebhook(app, received, parsed)
+  }
+  if (merchantId !== null) return void (await inCellOf(app.cells, merchantId, save))
+  if ('key' in parsed && parsed.key !== undefined)
+    return void (await inNamedCell(app.cells, cellOfUuid(parsed.key), save))
+  for (const cell of (app.cells ?? ONE_CELL).numbers) if (await inNamedCell(app.cells, cell, save)) return
 }
 
 /** Undefined if the path cannot be one of ours. */

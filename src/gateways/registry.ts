@@ -7,6 +7,7 @@ import type { RoutingRules } from '../core/routing-rules.ts'
 import type { TokenOwner } from '../gateway-tokens/request.ts'
 import type { TokenSource } from '../gateway-tokens/token.ts'
 import type { Cache } from '../kit/cache.ts'
+import { type CellMap, loadByCell } from '../kit/cells/cells.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Vault } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
@@ -104,6 +105,7 @@ export interface Gateways {
 
 export interface GatewaysApp {
   db: Db
+  cells?: CellMap
   clock: Clock
   vault: Vault
   callbackPaths: CallbackPaths
@@ -139,7 +141,7 @@ export function createGateways(app: GatewaysApp, options: GatewaysOptions): Gate
   const connections = createConnectionFactory(app, options)
   const accounts = createTenantCache({
     clock: app.clock,
-    loadMany: (merchantIds) => listAccountRows(app.db, merchantIds),
+    loadMany: (merchantIds) => loadByCell(app.cells, merchantIds, (some) => listAccountRows(app.db, some)),
     refreshUntil: options.refreshUntil,
   })
   return createRegistry(app, options, connections, accounts)

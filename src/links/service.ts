@@ -5,6 +5,8 @@ import { requireAllowedReturn } from '../checkout/return-url.ts'
 import { ApiError, errorFromIssues, type Issue, requireFound } from '../core/errors.ts'
 import { base62 } from '../core/ids.ts'
 import type { Merchant } from '../core/merchant.ts'
+import { currentCell } from '../kit/cells/cells.ts'
+import { cellOfCode, withCell } from '../kit/cells/values.ts'
 import { createIdempotently, type IdempotentResult, isReplay } from '../kit/db/idempotency.ts'
 import { type ListQuery, type Page, paginate, substringPattern } from '../kit/db/pagination.ts'
 import type { LinksApp } from './app.ts'
@@ -21,6 +23,9 @@ const CREATE_LINK = 'POST /api/v1/payment-links'
 const SLUG_BYTES = 11
 const SLUG_CHARACTERS = 15
 
+/** The cell of the link with this slug. */
+export const cellOfSlug = (slug: string) => cellOfCode(slug, SLUG_CHARACTERS)
+
 export async function createLink(
   app: LinksApp,
   merchant: Merchant,
@@ -36,7 +41,7 @@ export async function createLink(
     make: async (tx, id) => {
       // Thrown only for a new link: a replay must succeed, even if routes or settings have changed since the first request.
       if (validationError) throw validationError
-      const slug = base62(app.random.bytes(SLUG_BYTES), SLUG_CHARACTERS)
+      const slug = withCell(base62(app.random.bytes(SLUG_BYTES), SLUG_CHARACTERS), currentCell())
       const createdAt = app.clock.now()
       await insertLink(tx, { ...newLink, merchantId: merchant.id, id, slug, createdAt })
       return requireLinkRow(await findLink(tx, merchant.id, createdAt, id))

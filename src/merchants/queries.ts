@@ -13,8 +13,40 @@ insert into merchants (${MERCHANT.list()})
 values (${MERCHANT.placeholders()})
 returning ${MERCHANT_COLUMNS}`
 
-export async function insertMerchant(db: Tx, merchant: MerchantRow): Promise<MerchantRow> {
-  return requireRow(await db.query(insertMerchantStatement, MERCHANT.values(merchant)))
+const CELL = `$${MERCHANT.except().length + 1}`
+
+const insertMerchantInCellStatement = sql<MerchantRow>`
+with inserted as (
+  insert into merchants (${MERCHANT.list()})
+  values (${MERCHANT.placeholders()})
+  returning ${MERCHANT.list()}
+),
+placed as (
+  insert into merchant_cells (merchant_id, cell)
+  select id, ${CELL}
+  from inserted
+)
+select ${MERCHANT_COLUMNS}
+from inserted`
+
+export async function insertMerchant(db: Tx, merchant: MerchantRow, cell: number): Promise<MerchantRow> {
+  const values = MERCHANT.values(merchant)
+  if (cell === 0) return requireRow(await db.query(insertMerchantStatement, values))
+  return requireRow(await db.query(insertMerchantInCellStatement, [...values, cell]))
+}
+
+const CHANGED = MERCHANT.except('id', 'createdAt')
+
+const saveCopyStatement = sql<unknown>`
+insert into merchants as m (${MERCHANT.list()})
+values (${MERCHANT.placeholders()})
+on conflict (id) do update
+set (${MERCHANT.list(CHANGED)}) = (${MERCHANT.list(CHANGED, 'excluded')})
+where m.updated_at <= excluded.updated_at`
+
+/** Writes the row of a merchant into its cell, unless a newer one is there. */
+export async function saveMerchantCopy(cell: Tx, merchant: MerchantRow): Promise<void> {
+  await cell.query(saveCopyStatement, MERCHANT.values(merchant))
 }
 
 const findMerchantStatement = sql<MerchantRow>`
@@ -68,6 +100,11 @@ export async function countMerchants(db: Tx): Promise<number> {
 
 // The statement merges the settings, so that concurrent changes do not overwrite each other.
 const updateMerchantStatement = sql<MerchantRow>`
+with marked as (
+  update merchant_cells
+  set copy_due_at = $7
+  where merchant_id = $1
+)
 update merchants
 set
   name = coalesce($2, name),

@@ -9,6 +9,7 @@ import type { Tx } from '../kit/db/db.ts'
 import type { Random } from '../kit/random.ts'
 import type { MerchantRow } from './merchant.ts'
 import { type Listed, type ListWindow, pageMeta, readWindow } from './operator-list.ts'
+import type { Placement } from './placement.ts'
 
 import {
   countMerchants,
@@ -28,6 +29,8 @@ export interface MerchantsApp {
   mode: Mode
   /** The gateways that routing rules may name; absent: any name. */
   gatewayNames?: readonly string[]
+  /** Absent or null where all merchants are in one database. */
+  placement?: Pick<Placement, 'choose' | 'copy' | 'copyChange'> | null
 }
 
 export interface ManagedMerchant extends Merchant {
@@ -41,17 +44,19 @@ export async function createMerchant(app: MerchantsApp, input: CreateMerchant): 
   assertValidSettings(app, input)
   const { fields, branding } = patchOf(input.settings ?? {})
   const now = app.clock.now()
-  const row = await insertMerchant(app.instanceDb, {
+  const draft = {
     id: app.random.uuid(),
     name: input.name,
     mode: app.mode,
     baseCurrency: input.baseCurrency ?? DEFAULT_CURRENCY,
-    status: 'active',
+    status: 'active' as const,
     settings: { ...fields, branding },
     createdAt: now,
     updatedAt: now,
-  })
-  return toMerchant(row)
+  }
+  const cell = (await app.placement?.choose()) ?? 0
+  await app.placement?.copy(draft, cell)
+  return toMerchant(await insertMerchant(app.instanceDb, draft, cell))
 }
 
 export async function listMerchants(
@@ -78,7 +83,7 @@ export async function isSuspended(
   return (await findMerchant(app.instanceDb, merchantId))?.status === 'suspended'
 }
 
-type MerchantUpdateApp = Pick<MerchantsApp, 'instanceDb' | 'clock'>
+type MerchantUpdateApp = Pick<MerchantsApp, 'instanceDb' | 'clock' | 'placement'>
 
 /** Pages show the change within 30 s, the TTL of the profile cache. */
 export async function updateMerchant(
@@ -114,9 +119,9 @@ async function changeMerchant(
   merchantId: string,
   changes: Parameters<typeof updateMerchantRow>[2],
 ): Promise<ManagedMerchant> {
-  return toMerchant(
-    requireMerchantRow(await updateMerchantRow(app.instanceDb, merchantId, changes, app.clock.now())),
-  )
+  const row = await updateMerchantRow(app.instanceDb, merchantId, changes, app.clock.now())
+  if (row) await app.placement?.copyChange(merchantId)
+  return toMerchant(requireMerchantRow(row))
 }
 
 function requireMerchantRow(row: MerchantRow | undefined): MerchantRow {

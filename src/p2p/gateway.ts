@@ -3,6 +3,7 @@
 
 import { money } from '../core/money.ts'
 import type { Gateway, NextStep, Outcome, Rail } from '../gateways/gateway.ts'
+import { type CellMap, loadByCell } from '../kit/cells/cells.ts'
 import type { Db } from '../kit/db/db.ts'
 import { createTenantCache } from '../kit/tenant-cache.ts'
 import { accountChannelOf, loadRails } from '../p2p-accounts/rails.ts'
@@ -14,13 +15,13 @@ import { findTransferByAttempt } from './transfer-queries.ts'
 
 /** The cache reads the rails of many merchants at once, so it needs the database handle without row-level security. */
 export function createP2pGateways(
-  app: OpenTransferApp,
+  app: OpenTransferApp & { cells?: CellMap },
   unscopedDb: Db,
   refreshUntil?: AbortSignal,
 ): P2pGateways {
   const rails = createTenantCache({
     clock: app.clock,
-    loadMany: (merchantIds) => loadRails(unscopedDb, merchantIds),
+    loadMany: (merchantIds) => loadByCell(app.cells, merchantIds, (some) => loadRails(unscopedDb, some)),
     refreshUntil,
   })
   return {

@@ -6,6 +6,7 @@ import type { FeeTable } from '../core/money.ts'
 import type { CustomersApp } from '../customers/app.ts'
 import { findMethodsByToken, type MethodFinder } from '../customers/methods.ts'
 import type { Gateways } from '../gateways/registry.ts'
+import { type CellMap, type Cells, ONE_CELL, perCell } from '../kit/cells/cells.ts'
 import type { Clock } from '../kit/clock.ts'
 import { createBatcher, defaultLinger } from '../kit/db/batch.ts'
 import { type Db, DbUnavailable } from '../kit/db/db.ts'
@@ -66,6 +67,8 @@ export interface RefundKey {
 }
 
 export interface PaymentsApp extends CustomersApp {
+  /** Absent: all merchants are in one database. */
+  cells?: CellMap
   log: Log
   gateways: Gateways
   settings: PaymentSettings
@@ -99,7 +102,11 @@ export interface PaymentsApp extends CustomersApp {
 const BATCH_SIZE = 64
 const MAX_CONCURRENT_BATCHES = 2
 
-export function createPaymentWriters(db: Db, clock?: Clock): PaymentWriters {
+export function createPaymentWriters(
+  db: Db,
+  clock?: Clock,
+  cells: Pick<Cells, 'numbers'> = ONE_CELL,
+): PaymentWriters {
   // After a broken connection, each row alone would fail too. Any other error may be caused by one row, such as a lock
   // timeout, so each row is retried on its own.
   const shouldSplit = (error: unknown) => !(error instanceof DbUnavailable) || error.isRolledBack
@@ -107,19 +114,23 @@ export function createPaymentWriters(db: Db, clock?: Clock): PaymentWriters {
   const options = { maxSize: BATCH_SIZE, concurrency: MAX_CONCURRENT_BATCHES, shouldSplit, linger }
   return {
     findMethod: assertSameTenant(
-      createBatcher({ ...options, run: (inputs) => findMethodsByToken(db, inputs) }),
+      perCell(cells, () => createBatcher({ ...options, run: (inputs) => findMethodsByToken(db, inputs) })),
     ),
     record: assertSameTenant(
-      createBatcher({
-        ...options,
-        run: (inputs: readonly RecordInput[]) => recordPayments(db, inputs),
-      }),
+      perCell(cells, () =>
+        createBatcher({
+          ...options,
+          run: (inputs: readonly RecordInput[]) => recordPayments(db, inputs),
+        }),
+      ),
     ),
     move: assertSameTenant(
-      createBatcher({
-        ...options,
-        run: (inputs: readonly MoveInput[]) => applyMoves(db, inputs),
-      }),
+      perCell(cells, () =>
+        createBatcher({
+          ...options,
+          run: (inputs: readonly MoveInput[]) => applyMoves(db, inputs),
+        }),
+      ),
     ),
   }
 }

@@ -1,6 +1,8 @@
 import { uuidV4 } from '../core/ids.ts'
 import { money } from '../core/money.ts'
 import type { Attempt, Gateway, StatusQuery } from '../gateways/gateway.ts'
+import { currentCell } from '../kit/cells/cells.ts'
+import { markUuid } from '../kit/cells/values.ts'
 import type { Random } from '../kit/random.ts'
 import type { PaymentsApp } from './app.ts'
 import type { AttemptRow } from './attempt.ts'
@@ -63,7 +65,7 @@ export function gatewayOf(app: PaymentsApp, attempt: AttemptRow): Promise<Gatewa
 
 /** A new idempotency key for an attempt. It is stored before the first call to the gateway, and every retry sends it. */
 export function newGatewayKey(random: Random): string {
-  return uuidV4(random.bytes(16))
+  return markUuid(uuidV4(random.bytes(16)), currentCell())
 }
 
 /** What to ask about: the provider's reference, or else the object that a signed webhook named. */

@@ -8,6 +8,8 @@ import { base62 } from '../core/ids.ts'
 import type { Money } from '../core/money.ts'
 import { searchTextOf } from '../core/search-text.ts'
 import { toEventBody } from '../events/service.ts'
+import { currentCell } from '../kit/cells/cells.ts'
+import { cellOfCode, withCell } from '../kit/cells/values.ts'
 import { addMs } from '../kit/clock.ts'
 import { findKey, releaseIdempotencyKey } from '../kit/db/idempotency.ts'
 import { awaitStandby } from '../kit/db/standby.ts'
@@ -180,6 +182,13 @@ export function hashAccessCode(accessCode: string): Buffer {
   return createHash('sha256').update(accessCode).digest()
 }
 
+/** The cell of the checkout with this access code. */
+export const cellOfAccessCode = (accessCode: string) => cellOfCode(accessCode, ACCESS_CHARACTERS)
+
+function newAccessCode({ random }: PaymentsApp): string {
+  return withCell(base62(random.bytes(ACCESS_BYTES), ACCESS_CHARACTERS), currentCell())
+}
+
 interface Draft {
   payment: PaymentRow
   attempt: AttemptRow | null
@@ -196,7 +205,7 @@ function draftPayment(
   const id = app.random.uuid()
   const createdAt = app.clock.now()
   const expiresAt = openForMs === null ? null : addMs(createdAt, openForMs)
-  const accessCode = kind === 'checkout' ? base62(app.random.bytes(ACCESS_BYTES), ACCESS_CHARACTERS) : null
+  const accessCode = kind === 'checkout' ? newAccessCode(app) : null
   const payment: PaymentRow = {
     ...detailsOf(newPayment),
     ...{ merchantId, id, kind, reference, status, statusReason, gateway, paymentMethodId, createdAt },

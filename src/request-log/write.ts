@@ -1,6 +1,7 @@
 // Writes the request log after the responses, in batches. What was not written when a process crashes is lost: it is a help
 // for developers, not a record of money. The audit log has every change.
 
+import { areSeveral, type CellMap, groupByCell, runInCell } from '../kit/cells/cells.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
 import type { Db } from '../kit/db/db.ts'
 import { errorFields, type Log } from '../kit/observability/log.ts'
@@ -23,21 +24,36 @@ export const KEPT_PER_MINUTE = 300
 /** While the database does not answer. */
 const MOST_WAITING = 10_000
 
-export function createRequestLog(app: { db: Db; clock: Clock; random: Random; log: Log }): RequestLog {
-  const { db, clock, random, log } = app
+export function createRequestLog(app: {
+  db: Db
+  cells?: CellMap
+  clock: Clock
+  random: Random
+  log: Log
+}): RequestLog {
+  const { db, cells, clock, random, log } = app
   const stopping = new AbortController()
   const admits = createSampler(clock)
   let waiting: RequestRow[] = []
   let flushing: Promise<void> | undefined
+
+  const insert = (rows: readonly RequestRow[]): Promise<unknown> =>
+    insertRequests(db, rows).catch((error: unknown) =>
+      log.write('request_log.write_failed', { count: rows.length, ...errorFields(error) }),
+    )
+
+  const write = async (rows: readonly RequestRow[]): Promise<void> => {
+    if (!areSeveral(cells)) return void (await insert(rows))
+    const byCell = await groupByCell(cells, rows, ({ merchantId }) => merchantId)
+    await Promise.all([...byCell].map(([cell, some]) => runInCell(cell, () => insert(some))))
+  }
 
   const flush = async (): Promise<void> => {
     while (waiting.length > 0) {
       await clock.sleep(FLUSH_MS, stopping.signal)
       const rows = waiting
       waiting = []
-      await insertRequests(db, rows).catch((error: unknown) =>
-        log.write('request_log.write_failed', { count: rows.length, ...errorFields(error) }),
-      )
+      await write(rows)
     }
     flushing = undefined
   }

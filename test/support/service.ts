@@ -9,10 +9,12 @@ import { join } from 'node:path'
 import { type Service, startService } from '../../src/app.ts'
 import { GATEWAYS } from '../../src/compose/gateways.ts'
 import { type Role, readConfig } from '../../src/config.ts'
+import { ONE_CELL } from '../../src/kit/cells/cells.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import type { Failpoints } from '../../src/kit/failpoints.ts'
 import { createLog, type Log } from '../../src/kit/observability/log.ts'
 import { type Api, createApi, postUntilFree } from './api.ts'
+import { addTestCells, dbOverCells, TEST_CELLS } from './cells.ts'
 import { type Cleanup, testDatabaseUrl } from './database.ts'
 import { assertInvariants } from './invariants.ts'
 import { startProcess } from './process.ts'
@@ -45,6 +47,8 @@ export interface TestServiceOptions {
   checksInvariants?: boolean
   /** True for a test of the demo merchant, of what all merchants share, or of the start and the stop. */
   isOwn?: boolean
+  /** Absent: one, or as many as COWRY_TEST_CELLS says. */
+  cells?: number
   /** Absent: longer than in operation, because the machine may be busy. */
   acquireTimeoutMs?: number
 }
@@ -99,6 +103,8 @@ async function startOwnService(t: Cleanup, options: TestServiceOptions): Promise
   }
   const { clock, log, failpoints } = options
   const needsInProcess = clock ?? log ?? failpoints
+  const cells = options.cells ?? TEST_CELLS
+  if (cells > 1) await addTestCells(t, readConfig(env, GATEWAYS), cells)
   service =
     WORKERS !== undefined && !needsInProcess
       ? await startTestCluster(env, WORKERS, options.role)
@@ -108,6 +114,7 @@ async function startOwnService(t: Cleanup, options: TestServiceOptions): Promise
   const admin = createApi(url, { authorization: `Bearer ${ADMIN_TOKEN}` })
   const started: TestService = {
     ...service,
+    db: dbOverCells(service.db, service.cells),
     databaseUrl,
     dataDir,
     admin,
@@ -154,7 +161,16 @@ async function startTestCluster(
     // A boundary: the document is an object.
     const openApi = role === 'worker' ? {} : ((await (await fetch(`${url}/openapi.json`)).json()) as object)
     const publicUrl = env.COWRY_PUBLIC_URL ?? url
-    return { url, publicUrl, demoKey, signInUrl, db, openApi: () => openApi, stop }
+    return {
+      url,
+      publicUrl,
+      demoKey,
+      signInUrl,
+      db,
+      cells: { ...ONE_CELL, open: () => db },
+      openApi: () => openApi,
+      stop,
+    }
   } catch (error) {
     await stop()
     throw error

@@ -1,7 +1,7 @@
 // cowry logs tail: follows the log of a running service over the operators' API.
 
 import { type Command, Option } from 'commander'
-import type { LineLevel } from '../../core/log-lines.ts'
+import type { LineLevel } from '../../core/logs/line.ts'
 import { LINE_LEVELS } from '../../kit/observability/recent-lines.ts'
 import { parseInteger } from '../options.ts'
 import { isTransient } from '../service-client.ts'

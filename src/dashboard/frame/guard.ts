@@ -3,6 +3,7 @@
 
 import { ApiError } from '../../core/errors.ts'
 import { isUuid } from '../../core/ids.ts'
+import { inCellOf } from '../../kit/cells/cells.ts'
 import { runAudited } from '../../kit/db/audit-context.ts'
 import { runAsMerchant } from '../../kit/db/tenant-isolation.ts'
 import { html } from '../../kit/http/html.ts'
@@ -216,7 +217,9 @@ function toAreaRequest(
     isTest: app.mode === 'test',
     change: (work) => {
       const audited = () => runAudited(auditOf(principal, origin, { ...context, at: app.clock.now() }), work)
-      return principal.merchant ? runAsMerchant(principal.merchant.id, audited) : audited()
+      const { merchant } = principal
+      if (!merchant) return audited()
+      return inCellOf(app.cells, merchant.id, () => runAsMerchant(merchant.id, audited))
     },
     postForm: (action, fields, submission = app.random.uuid()) =>
       postForm(action, fields, { csrf, submission, hasFiles: false }),

@@ -65,11 +65,14 @@ export interface PoolStats {
 }
 
 /** Sees the rows of every merchant (unscoped, without row-level security). */
-export interface ConnectedDb extends Db {
+export interface ScopableDb extends Db {
   /** The same connections with row-level security: only the rows of this merchant are visible. */
   forMerchant(merchantId: string, audit?: string): Db
   /** The same connections; changes of audited rows are recorded with this actor (audit-context.ts). */
   audited(audit: string): Db
+}
+
+export interface ConnectedDb extends ScopableDb {
   poolStats(): PoolStats
   /** How many statements and transactions of this process have committed that may have changed rows. */
   writeCount(): number

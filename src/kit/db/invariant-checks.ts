@@ -21,6 +21,29 @@ export async function findInvariantCheck(db: Db): Promise<InvariantCheck | undef
   return (await db.query(selectCheck))[0]
 }
 
+/** The checks of two cells as one: of the time at which both were checked. */
+export function addChecks(
+  one: InvariantCheck | undefined,
+  other: InvariantCheck | undefined,
+): InvariantCheck | undefined {
+  if (!one || !other) return one ?? other
+  const names = Object.keys({ ...one.report, ...other.report })
+  const sumOf = (name: string) => (one.report[name] ?? 0) + (other.report[name] ?? 0)
+  return {
+    report: Object.fromEntries(names.map((name) => [name, sumOf(name)])),
+    finishedAt: one.finishedAt < other.finishedAt ? one.finishedAt : other.finishedAt,
+  }
+}
+
+/** Adds up what was found in several databases. */
+export function addReports(reports: readonly InvariantReport[][]): InvariantReport[] {
+  const byName = Map.groupBy(reports.flat(), ({ name }) => name)
+  return [...byName].map(([name, found]) => ({
+    name,
+    violations: found.reduce((sum, { violations }) => sum + violations, 0),
+  }))
+}
+
 // The process that updates the time makes the check. A time in the future was written by a wrong clock.
 const claimCheck = sql<unknown>`
 update invariant_checks

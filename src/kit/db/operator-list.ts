@@ -1,6 +1,7 @@
 // The lists of operators: over all merchants, in one order, with keyset pagination.
 
 import { COUNT_CAP } from '../../core/page.ts'
+import { areSeveral, type Cells, inEveryCell } from '../cells/cells.ts'
 import { type Statement, sql, type Tx } from './db.ts'
 import type { CountedRows, ListWindow } from './pagination.ts'
 
@@ -55,4 +56,46 @@ export async function readOperatorList<Row>(
     db.query(count, values),
   ])
   return { rows, counted: counted?.total ?? 0 }
+}
+
+interface ListedRow {
+  id: string
+  createdAt: Date
+}
+
+/** A list over every cell: the pages of all of them from the same position, merged in their order. */
+export async function listOverCells<Row extends ListedRow>(
+  cells: Pick<Cells, 'numbers'> | undefined,
+  window: ListWindow,
+  list: (window: ListWindow) => Promise<CountedRows<Row>>,
+): Promise<CountedRows<Row>> {
+  if (!areSeveral(cells)) return list(window)
+  return listOverDatabases(window, (part) => inEveryCell(cells, () => list(part)))
+}
+
+/** Merges the pages that each database has from the same position. */
+export async function listOverDatabases<Row extends ListedRow>(
+  window: ListWindow,
+  list: (window: ListWindow) => Promise<CountedRows<Row>[]>,
+): Promise<CountedRows<Row>> {
+  const { limit, offset, order } = window
+  const parts = await list({ ...window, limit: limit + offset, offset: 0 })
+  return {
+    rows: mergeRows(
+      parts.map(({ rows }) => rows),
+      order,
+    ).slice(offset, offset + limit + 1),
+    counted: parts.reduce((sum, { counted }) => sum + counted, 0),
+  }
+}
+
+/** Like the index of a list: by time, then by id. */
+export function mergeRows<Row extends ListedRow>(
+  parts: readonly (readonly Row[])[],
+  order: ListWindow['order'],
+): Row[] {
+  const sign = order === 'desc' ? -1 : 1
+  const compare = (one: Row, other: Row) =>
+    one.createdAt.getTime() - other.createdAt.getTime() || (one.id < other.id ? -1 : 1)
+  return parts.flat().toSorted((one, other) => sign * compare(one, other))
 }

@@ -4,7 +4,7 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { currentAudit } from './audit-context.ts'
-import { type ConnectedDb, type Db, sql, type Tx } from './db.ts'
+import { type Db, type ScopableDb, sql, type Tx } from './db.ts'
 
 const tenantContext = new AsyncLocalStorage<string>()
 
@@ -33,7 +33,7 @@ export function iterateAsMerchant<Piece>(
  * Scoped to the merchant inside a tenant context, and unscoped for background jobs, pages and operators. Changes carry
  * the actor of the request. Shared writers and caches use the plain handle: their work is not of one request.
  */
-export function requestScoped(db: ConnectedDb, { isTenantScoped }: { isTenantScoped: boolean }): Db {
+export function requestScoped(db: ScopableDb, { isTenantScoped }: { isTenantScoped: boolean }): Db {
   const scopedDb = (): Db => {
     const audit = currentAudit()
     const merchantId = isTenantScoped ? tenantContext.getStore() : undefined

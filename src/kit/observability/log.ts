@@ -3,7 +3,8 @@
 
 import { type DestinationStream, pino } from 'pino'
 import { containsCardNumber } from '../../core/card-number.ts'
-import { type LineLevel, LOG_LINES, type LogKey } from '../../core/log-lines.ts'
+import { LOG_LINES, type LogKey } from '../../core/log-lines.ts'
+import type { LineLevel } from '../../core/logs/line.ts'
 
 const FIELDS = [
   'requestId',
@@ -25,6 +26,7 @@ const FIELDS = [
   'reason',
   'errorCode',
   'job',
+  'cell',
   'count',
   'port',
   'pid',

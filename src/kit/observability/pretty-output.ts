@@ -1,7 +1,7 @@
 // The log for a terminal: each JSON line becomes a line for people. Everywhere else the log stays JSON, for collectors.
 
 import { styleText } from 'node:util'
-import type { LineLevel } from '../../core/log-lines.ts'
+import type { LineLevel } from '../../core/logs/line.ts'
 import type { LogOutput } from './log.ts'
 
 const COLOURS = { debug: 'gray', info: 'cyan', warn: 'yellow', error: 'red' } as const satisfies Record<

@@ -1,7 +1,8 @@
 // The last log lines of this process, in memory, so that an operator can read them without access to its files. The
 // log's allow-list of fields holds here too.
 
-import { type LineLevel, LOG_LINES, type LogKey } from '../../core/log-lines.ts'
+import { LOG_LINES, type LogKey } from '../../core/log-lines.ts'
+import type { LineLevel } from '../../core/logs/line.ts'
 import type { Clock } from '../clock.ts'
 import { allowedFields, type Log, type LogFields, type LogLevel } from './log.ts'
 

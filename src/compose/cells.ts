@@ -1,0 +1,140 @@
+// The cells of the service: connected, checked and migrated like the database of the instance. A cell that cannot be opened is
+// tried again until it can, and stops no other one.
+
+import type { Config } from '../config.ts'
+import { type Cells, ONE_CELL } from '../kit/cells/cells.ts'
+import {
+  type CellRow,
+  findMerchantCells,
+  insertCell,
+  listCellRows,
+  nextCellNumber,
+} from '../kit/cells/queries.ts'
+import type { Clock } from '../kit/clock.ts'
+import { createVault, type Vault, type VaultContext } from '../kit/crypto.ts'
+import { type ConnectedDb, connectDb, type Db, DbUnavailable } from '../kit/db/db.ts'
+import { migrate } from '../kit/db/migrate.ts'
+import { requireUsableServer } from '../kit/db/server-check.ts'
+import { errorFields, type Log } from '../kit/observability/log.ts'
+import type { Random } from '../kit/random.ts'
+import { createTenantCache } from '../kit/tenant-cache.ts'
+import { loadSecrets } from '../secrets/secrets.ts'
+import { areTenantsIsolated, type DatabaseOptions } from './database.ts'
+import type { Stops } from './parts.ts'
+
+export interface CellParts {
+  config: Config
+  clock: Clock
+  log: Log
+  random: Random
+  db: ConnectedDb
+  stops: Stops
+}
+
+const urlContextOf = (name: string): VaultContext => ({
+  table: 'cells',
+  column: 'sealed',
+  rowId: name,
+  merchantId: '',
+})
+
+/** The cells of the register, and the database of the instance as cell 0. */
+export async function openCells(parts: CellParts, options: DatabaseOptions): Promise<Cells> {
+  const { config, db, random, clock, stops } = parts
+  const rows = await listCellRows(db)
+  if (rows.length === 0) return { ...ONE_CELL, open: () => db }
+  const vault = createVault((await loadSecrets(db, config, random)).encryptionKeys, random)
+  const opened = await Promise.all(rows.map((row) => openCell(parts, options, row, vault)))
+  const handles = new Map<number, () => ConnectedDb | undefined>([[0, () => db], ...opened])
+  const names = new Map([[0, ONE_CELL.nameOf(0)], ...rows.map(({ number, name }) => [number, name] as const)])
+  const stopped = new AbortController()
+  stops.push(async () => stopped.abort())
+  const merchants = createTenantCache({
+    clock,
+    loadMany: (merchantIds) => findMerchantCells(db, merchantIds),
+    refreshUntil: stopped.signal,
+  })
+  return {
+    numbers: [...handles.keys()].toSorted((one, other) => one - other),
+    nameOf: (cell) => names.get(cell) ?? String(cell),
+    of: merchants.get,
+    isOpen: (cell) => handles.get(cell)?.() !== undefined,
+    open(cell) {
+      const handle = handles.get(cell)
+      if (!handle)
+        throw new DbUnavailable(new Error(`this process was started before cell ${cell} was added`))
+      const opened = handle()
+      if (!opened) throw new DbUnavailable(new Error(`the cell ${names.get(cell)} is not open`))
+      return opened
+    },
+  }
+}
+
+const RETRY_MS = 2_000
+
+/** Tries once before the start goes on, and then in the background. */
+async function openCell(
+  { config, clock, log, stops }: CellParts,
+  options: DatabaseOptions,
+  { number, name, sealed }: CellRow,
+  vault: Vault,
+): Promise<[number, () => ConnectedDb | undefined]> {
+  const { poolSize, preparedStatements } = config
+  const onError = (error: Error) => log.write('database.connection_lost', errorFields(error))
+  const { acquireTimeoutMs } = options
+  const url = vault.open(sealed, urlContextOf(name))
+  const db = connectDb({ url, poolSize, preparedStatements, onError, acquireTimeoutMs })
+  const stopping = new AbortController()
+  let handle: ConnectedDb | undefined
+  const tryOpen = async (): Promise<boolean> => {
+    try {
+      handle = await prepare(db, config, log)
+      return true
+    } catch (error) {
+      log.write('cell.unavailable', { cell: name, ...errorFields(error) })
+      return false
+    }
+  }
+  const retry = async (): Promise<void> => {
+    while (!handle && !stopping.signal.aborted) {
+      await clock.sleep(RETRY_MS, stopping.signal)
+      if (!stopping.signal.aborted && (await tryOpen())) log.write('cell.opened', { cell: name })
+    }
+  }
+  const retrying = (await tryOpen()) ? undefined : retry()
+  stops.push(async () => {
+    stopping.abort()
+    await retrying
+    await db.close()
+  })
+  return [number, () => handle]
+}
+
+async function prepare(db: ConnectedDb, config: Config, log: Log): Promise<ConnectedDb> {
+  await requireUsableServer(db, config.environment === 'production')
+  const { applied } = await migrate(db)
+  if (applied.length > 0) log.write('database.migrated', { count: applied.length })
+  return (await areTenantsIsolated(db, log)) ? db : withoutTenants(db)
+}
+
+/** As `requestScoped` does for a database without row-level security. */
+function withoutTenants(db: ConnectedDb): ConnectedDb {
+  return { ...db, forMerchant: (_merchantId, audit) => (audit === undefined ? db : db.audited(audit)) }
+}
+
+interface NewCell extends Pick<CellRow, 'name' | 'state'> {
+  url: string
+}
+
+/** Registers a cell. Every process must be started again before it is active. */
+export function addCell(
+  { db, vault, clock }: { db: Db; vault: Vault; clock: Clock },
+  { name, url, state }: NewCell,
+): Promise<CellRow> {
+  return db.transaction(async (tx) => {
+    const number = await nextCellNumber(tx)
+    const cell = { number, name, state, sealed: vault.seal(url, urlContextOf(name)), createdAt: clock.now() }
+    await insertCell(tx, cell)
+    return cell
+  })
+}

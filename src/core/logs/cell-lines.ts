@@ -1,0 +1,18 @@
+import { line, NONE } from './line.ts'
+
+/** The lines about the databases of merchants, where there are several. */
+export const CELL_LINES = {
+  'cell.copy_failed': line(
+    'warn',
+    'A change of a merchant could not be copied to its cell; a job repeats it.',
+    'merchantId, cell, error',
+    'Check the database of the cell.',
+  ),
+  'cell.opened': line('info', 'A cell is in use again.', 'cell', NONE),
+  'cell.unavailable': line(
+    'error',
+    'A cell cannot be used: its merchants get 503, those of other cells are served.',
+    'cell, error',
+    'Check the database of the cell. It is opened as soon as it answers.',
+  ),
+}
