@@ -3,6 +3,7 @@
 import type { CaseDetails } from '../cases/case.ts'
 import { listCases, requireCase } from '../cases/find.ts'
 import { toCaseRecord } from '../cases/schema.ts'
+import { inEveryCell } from '../kit/cells/cells.ts'
 import { listed, type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
 import { UuidParams } from '../kit/http/schema.ts'
 import type { PaymentsApp } from '../payments/app.ts'
@@ -74,15 +75,14 @@ async function respond(
 }
 
 /** The records with their merchants and customers, and with the resolutions that the operator may choose. */
-async function serialize({ db }: PaymentsApp, actor: Actor, cases: readonly CaseDetails[]) {
-  const parties = await findParties(
-    db,
-    cases.map(({ row }) => row.id),
-  )
+async function serialize({ db, cells }: PaymentsApp, actor: Actor, cases: readonly CaseDetails[]) {
+  const ids = cases.map(({ row }) => row.id)
+  const found = await inEveryCell(cells, () => findParties(db, ids))
+  const parties = new Map(found.flatMap((ofCell) => [...ofCell]))
   return cases.flatMap((details) => {
-    const found = parties.get(details.row.id)
-    if (!found) return []
+    const ofCase = parties.get(details.row.id)
+    if (!ofCase) return []
     const resolutions = resolutionsFor(actor, details)
-    return [{ ...toCaseRecord(details), resolutions, merchantUuid: details.row.merchantId, ...found }]
+    return [{ ...toCaseRecord(details), resolutions, merchantUuid: details.row.merchantId, ...ofCase }]
   })
 }

@@ -131,7 +131,12 @@ const WORKERS = process.env.COWRY_TEST_WORKERS
 export const ONE_PROCESS = { skip: WORKERS === undefined ? false : 'it is about one process' }
 
 function startInProcess(env: Record<string, string>, options: TestServiceOptions) {
-  const { role, clock, failpoints, log = createLog('silent') } = options
+  const {
+    role,
+    clock,
+    failpoints,
+    log = createLog((process.env.COWRY_TEST_LOG ?? 'silent') as 'silent'),
+  } = options
   const config = readConfig(env, GATEWAYS)
   return startService(
     { ...config, failpoints: failpoints ?? config.failpoints },
