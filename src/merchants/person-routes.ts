@@ -2,8 +2,8 @@
 
 import { Type } from 'typebox'
 import { ok, type PersonRoute, personRoute } from '../kit/http/route.ts'
-import { SettingsInput } from './schema.ts'
-import { type MerchantsApp, requireMerchant, updateMerchant } from './service.ts'
+import { ExpectedLimits, SettingsInput } from './schema.ts'
+import { type MerchantsApp, requireMerchant, updateSettings } from './service.ts'
 
 const PATH = '/app/settings'
 
@@ -22,9 +22,9 @@ export function settingsRoutes(app: MerchantsApp): PersonRoute[] {
       scope: 'settings:write',
       operationId: 'settings.update',
       // Named as in the operators' API, so that an error names the same field.
-      body: Type.Object({ settings: SettingsInput }),
+      body: Type.Object({ settings: SettingsInput, expected: Type.Optional(ExpectedLimits) }),
       handle: async ({ merchant, body }) =>
-        ok('Settings changed.', (await updateMerchant(app, merchant.id, body)).settings),
+        ok('Settings changed.', await updateSettings(app, merchant.id, body)),
     }),
   ]
 }

@@ -4,6 +4,7 @@ import { COUNT_CAP } from '../core/page.ts'
 import { sql, type Tx } from '../kit/db/db.ts'
 import { requireRow } from '../kit/db/rows.ts'
 import { MERCHANT, type MerchantRow } from './merchant.ts'
+import type { ExpectedLimits } from './schema.ts'
 import type { SettingsPatch } from './settings.ts'
 
 const MERCHANT_COLUMNS = MERCHANT.select()
@@ -98,7 +99,14 @@ export async function countMerchants(db: Tx): Promise<number> {
   return requireRow(await db.query(countMerchantsStatement)).total
 }
 
-// The statement merges the settings, so that concurrent changes do not overwrite each other.
+interface MerchantChanges extends Partial<Pick<MerchantRow, 'name' | 'baseCurrency' | 'status'>> {
+  settings?: SettingsPatch
+  expected?: ExpectedLimits
+}
+
+// The statement merges the settings, so that concurrent changes do not overwrite each other. With $8 it changes nothing if one
+// of the named lists is another by now. An aggregate, and not an anti-join: after a wait for the row lock PostgreSQL evaluates an
+// expression again with the new row, but not the rows that it is joined with.
 const updateMerchantStatement = sql<MerchantRow>`
 with marked as (
   update merchant_cells
@@ -120,18 +128,28 @@ set
   status = coalesce($6, status),
   updated_at = $7
 where id = $1
+  and coalesce(
+    (
+      select bool_and(
+        expected.value = case jsonb_typeof(settings -> expected.key) when 'array' then settings -> expected.key else '[]' end
+      )
+      from jsonb_each($8::jsonb) expected
+    ),
+    true
+  )
 returning ${MERCHANT_COLUMNS}`
 
-/** Changes the given fields only. */
+/** Changes the given fields only. Undefined also if `expected`, lists of the settings by their names, are others by now. */
 export async function updateMerchantRow(
   db: Tx,
   merchantId: string,
-  changes: Partial<Pick<MerchantRow, 'name' | 'baseCurrency' | 'status'>> & { settings?: SettingsPatch },
+  changes: MerchantChanges,
   updatedAt: Date,
 ): Promise<MerchantRow | undefined> {
-  const { name, baseCurrency, settings, status } = changes
+  const { name, baseCurrency, settings, status, expected } = changes
   const texts = settings && [JSON.stringify(settings.fields), JSON.stringify(settings.branding)]
   const [fields, branding] = texts ?? []
-  const values = [merchantId, name, baseCurrency, fields, branding, status, updatedAt]
+  const unchanged = expected && JSON.stringify(expected)
+  const values = [merchantId, name, baseCurrency, fields, branding, status, updatedAt, unchanged]
   return (await db.query(updateMerchantStatement, values))[0]
 }

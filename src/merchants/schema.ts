@@ -212,6 +212,16 @@ const limitRecords = (setting: LimitSetting) =>
     { description: SETTINGS_MEANINGS[setting] },
   )
 
+const LIMIT_RECORDS = {
+  caseApprovals: limitRecords('caseApprovals'),
+  refundApprovals: limitRecords('refundApprovals'),
+  refundConfirmations: limitRecords('refundConfirmations'),
+}
+
+/** The limits as a person has seen them. */
+export const ExpectedLimits = Type.Object(LIMIT_RECORDS)
+export type ExpectedLimits = Static<typeof ExpectedLimits>
+
 const SettingsRecord = namedObject(
   'MerchantSettings',
   {
@@ -240,9 +250,7 @@ const SettingsRecord = namedObject(
       }),
       { description: SETTINGS_MEANINGS.routing },
     ),
-    caseApprovals: limitRecords('caseApprovals'),
-    refundApprovals: limitRecords('refundApprovals'),
-    refundConfirmations: limitRecords('refundConfirmations'),
+    ...LIMIT_RECORDS,
     branding: namedObject(
       'Branding',
       {

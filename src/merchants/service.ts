@@ -1,7 +1,7 @@
 // Merchants as operators manage them: create, list, read, change, suspend, activate.
 
 import { type Currency, DEFAULT_CURRENCY } from '../core/currency.ts'
-import { errorFromIssues, requireFound } from '../core/errors.ts'
+import { ApiError, errorFromIssues, requireFound } from '../core/errors.ts'
 import type { Merchant, Mode } from '../core/merchant.ts'
 import { type Money, money, parseAmount } from '../core/money.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -18,7 +18,14 @@ import {
   listMerchantRows,
   updateMerchantRow,
 } from './queries.ts'
-import type { CreateMerchant, LimitSetting, MerchantSettings, UpdateMerchant } from './schema.ts'
+import type {
+  CreateMerchant,
+  ExpectedLimits,
+  LimitSetting,
+  MerchantSettings,
+  SettingsChanges,
+  UpdateMerchant,
+} from './schema.ts'
 import { patchOf, readSettings, settingsIssues } from './settings.ts'
 
 export interface MerchantsApp {
@@ -122,6 +129,22 @@ async function changeMerchant(
   const row = await updateMerchantRow(app.instanceDb, merchantId, changes, app.clock.now())
   if (row) await app.placement?.copyChange(merchantId)
   return toMerchant(requireMerchantRow(row))
+}
+
+/**
+ * Changes settings only while the lists of limits are those that the person has seen: the form has all of them, so it would
+ * remove what another person has added meanwhile.
+ */
+export async function updateSettings(
+  app: MerchantUpdateApp & Pick<MerchantsApp, 'mode' | 'gatewayNames'>,
+  merchantId: string,
+  { settings, expected }: { settings: SettingsChanges; expected?: ExpectedLimits },
+): Promise<MerchantSettings> {
+  assertValidSettings(app, { settings })
+  const changes = { settings: patchOf(settings), expected }
+  const row = await updateMerchantRow(app.instanceDb, merchantId, changes, app.clock.now())
+  if (!row && expected) throw new ApiError('invalid_state', { message: 'The limits have changed meanwhile.' })
+  return toMerchant(requireMerchantRow(row)).settings
 }
 
 function requireMerchantRow(row: MerchantRow | undefined): MerchantRow {

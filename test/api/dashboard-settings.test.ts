@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, describe, it } from 'node:test'
+import { sql } from '../../src/kit/db/db.ts'
 import { FAKE_SECRET_KEY, startFakePaystack } from '../gateways/paystack/fake.ts'
+import { untilBlocked } from '../support/blocked-sessions.ts'
 import { hiddenFields, newVisitor, signInAs, type Visitor } from '../support/dashboard.ts'
 import { fileContext } from '../support/gateways.ts'
 import { testService } from '../support/service.ts'
@@ -17,6 +19,11 @@ const PNG = Buffer.from(
   'base64',
 )
 const LOOK = { displayName: 'Kahawa', accentColor: '#7a2048', supportPhone: '+254700123456' }
+
+const changeLimits = sql<unknown>`
+update merchants
+set settings = settings || '{"caseApprovals": [{"currency": "KES", "from": 6}]}'
+where id = $1`
 
 let merchant: Awaited<ReturnType<typeof service.newMerchant>>
 let owner: Visitor
@@ -152,6 +159,25 @@ describe('routing and approvals', () => {
     const stale = await owner.post(path, { ...older, ...limits })
     assert.deepEqual([stale.http, /have changed since/.test(stale.text)], [422, true])
     assert.deepEqual((await settingsOf()).refundConfirmations, [{ currency: 'KES', from: 7 }])
+  })
+
+  it('refuses limits that another person saves in the same moment', async () => {
+    const path = `${PATH}/approvals`
+    const fields = { 'caseApprovals-currency-0': 'KES', 'caseApprovals-from-0': '5' }
+    const page = hiddenFields((await owner.get(path)).text, path)
+    const { saved } = await service.db.transaction(async (tx) => {
+      await tx.query(changeLimits, [merchant.uuid])
+      // It has read the limits as they were, and waits for the row.
+      const sent = owner.post(path, { ...page, ...fields })
+      await untilBlocked(tx)
+      return { saved: sent }
+    })
+    const refused = await saved
+    assert.equal(refused.http, 422, refused.text)
+    assert.match(refused.text, /have changed since this page was opened/)
+    assert.match(refused.text, /value="6"/)
+    assert.deepEqual((await settingsOf()).caseApprovals, [{ currency: 'KES', from: 6 }])
+    assert.equal((await owner.submit(path, path, fields)).http, 303)
   })
 })
 

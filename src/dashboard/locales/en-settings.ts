@@ -44,6 +44,8 @@ export const SETTINGS_EN = {
   routingExclude: 'Never use',
   routingSplit: 'Shares in percent',
   routingSplitHint: 'Such as paystack:70, flutterwave:30',
+  limitsChanged:
+    'The limits have changed since this page was opened. Check them, and enter your change again.',
   approvalsText: 'Each limit is for one currency. To remove a limit, empty its amount.',
   approvalFrom: 'From this amount',
   limitRefundApprovals: 'Refunds that a second person approves',

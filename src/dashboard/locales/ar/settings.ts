@@ -40,6 +40,7 @@ export const AR_SETTINGS = {
   routingExclude: 'لا تستخدم أبدًا',
   routingSplit: 'الحصص بالمئة',
   routingSplitHint: 'مثل paystack:70, flutterwave:30',
+  limitsChanged: 'تغيّرت الحدود منذ فتح هذه الصفحة. راجعها ثم أدخل تغييرك من جديد.',
   approvalsText: 'كل حد يخص عملة واحدة. لإزالة حد، أفرغ مبلغه.',
   approvalFrom: 'ابتداءً من هذا المبلغ',
   limitRefundApprovals: 'المبالغ المستردة التي يوافق عليها شخص ثانٍ',

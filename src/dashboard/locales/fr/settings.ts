@@ -42,6 +42,8 @@ export const FR_SETTINGS = {
   routingExclude: 'Ne jamais utiliser',
   routingSplit: 'Parts en pour cent',
   routingSplitHint: 'Par exemple paystack:70, flutterwave:30',
+  limitsChanged:
+    'Les limites ont changé depuis l’ouverture de cette page. Vérifiez-les, puis saisissez de nouveau votre changement.',
   approvalsText: 'Chaque seuil vaut pour une devise. Pour supprimer un seuil, videz son montant.',
   approvalFrom: 'À partir de ce montant',
   limitRefundApprovals: 'Remboursements qu’une seconde personne approuve',

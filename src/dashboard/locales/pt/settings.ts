@@ -41,6 +41,8 @@ export const PT_SETTINGS = {
   routingExclude: 'Nunca usar',
   routingSplit: 'Partes em percentagem',
   routingSplitHint: 'Por exemplo paystack:70, flutterwave:30',
+  limitsChanged:
+    'Os limites mudaram desde que esta página foi aberta. Verifique-os e introduza de novo a sua alteração.',
   approvalsText: 'Cada limite é para uma moeda. Para remover um limite, esvazie o seu valor.',
   approvalFrom: 'A partir deste valor',
   limitRefundApprovals: 'Reembolsos que uma segunda pessoa aprova',

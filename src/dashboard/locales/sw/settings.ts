@@ -41,6 +41,8 @@ export const SW_SETTINGS = {
   routingExclude: 'Usitumie kamwe',
   routingSplit: 'Mgao kwa asilimia',
   routingSplitHint: 'Kama paystack:70, flutterwave:30',
+  limitsChanged:
+    'Viwango vimebadilika tangu ukurasa huu ulipofunguliwa. Vikague, kisha uingize tena badiliko lako.',
   approvalsText: 'Kila kikomo ni cha sarafu moja. Ili kuondoa kikomo, futa kiasi chake.',
   approvalFrom: 'Kuanzia kiasi hiki',
   limitRefundApprovals: 'Marejesho ambayo mtu wa pili huidhinisha',

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { CURRENCY_CODES } from '../../../core/currency.ts'
 import { ApiError } from '../../../core/errors.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
-import type { LimitSetting, SettingsChanges } from '../../../merchants/schema.ts'
+import type { LimitSetting, MerchantSettings, SettingsChanges } from '../../../merchants/schema.ts'
 import { field, select } from '../../frame/components.ts'
 import { fieldErrors, readAmount } from '../../frame/form-input.ts'
 import type { Labels } from '../../frame/issues.ts'
@@ -32,37 +32,43 @@ export const approvalScreens: Screen[] = [
     method: 'GET',
     path: '/settings/approvals',
     needs: ['settings.get'],
-    handle: async (request) => {
-      const limits = await loadLimits(request)
-      return show(request, limits, versionOf(limits))
-    },
+    handle: (request) => showSaved(request),
   },
   {
     method: 'POST',
     path: '/settings/approvals',
     needs: ['settings.update'],
     stepUp: true,
-    handle: async (request) => {
-      const saved = await loadLimits(request)
-      const version = versionOf(saved)
-      // The form has every limit, so an older one would remove those that another person has added meanwhile.
-      if (request.form.version !== version) return show(request, saved, version, CHANGED)
-      const limits = eachGroup((setting) => readGroup(request, setting))
-      // A boundary: the operation checks the currency, and refuses a text that is no number.
-      const changes = eachGroup((setting) =>
-        limits[setting].map(({ currency, from }) => ({ currency, from: readAmount(from) })),
-      ) as SettingsChanges
-      return saveSettings(request, PATH, changes, async (problem) => show(request, limits, version, problem))
-    },
+    handle: save,
   },
 ]
 
-const CHANGED = new ApiError('invalid_state', {
-  message: 'The limits have changed since this page was opened. Check them, and enter your change again.',
-})
+async function showSaved(request: ScreenRequest, problem?: ApiError): Promise<ScreenResponse> {
+  const limits = textsOf(await loadSettings(request))
+  return show(request, limits, versionOf(limits), problem)
+}
 
-async function loadLimits(request: ScreenRequest): Promise<Limits> {
-  const settings = await loadSettings(request)
+/** The form has every limit, so an older one would remove those that another person has added meanwhile. */
+async function save(request: ScreenRequest): Promise<ScreenResponse> {
+  const seen = await loadSettings(request)
+  const version = versionOf(textsOf(seen))
+  const changed = new ApiError('invalid_state', { message: request.texts.t('limitsChanged') })
+  if (request.form.version !== version) return showSaved(request, changed)
+  const limits = eachGroup((setting) => readGroup(request, setting))
+  // A boundary: the operation checks the currency, and refuses a text that is no number.
+  const settings = eachGroup((setting) =>
+    limits[setting].map(({ currency, from }) => ({ currency, from: readAmount(from) })),
+  ) as SettingsChanges
+  const expected = eachGroup((setting) => seen[setting])
+  return saveSettings(request, PATH, { settings, expected }, (problem) =>
+    // Another person has saved after this request has read the limits.
+    problem.code === changed.code
+      ? showSaved(request, changed)
+      : Promise.resolve(show(request, limits, version, problem)),
+  )
+}
+
+function textsOf(settings: MerchantSettings): Limits {
   return eachGroup((setting) =>
     settings[setting].map(({ currency, from }) => ({ currency, from: String(from) })),
   )

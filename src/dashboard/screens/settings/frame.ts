@@ -2,7 +2,7 @@
 
 import { ApiError } from '../../../core/errors.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
-import type { MerchantSettings, SettingsChanges } from '../../../merchants/schema.ts'
+import type { ExpectedLimits, MerchantSettings, SettingsChanges } from '../../../merchants/schema.ts'
 import { notice, problemNotice, tabs } from '../../frame/components.ts'
 import type { Labels } from '../../frame/issues.ts'
 import type { ScreenRequest, ScreenResponse } from '../../frame/screen.ts'
@@ -57,11 +57,11 @@ export function settingsForm(
 export async function saveSettings(
   { call }: ScreenRequest,
   path: string,
-  settings: SettingsChanges,
+  { settings, expected }: { settings: SettingsChanges; expected?: ExpectedLimits },
   showAgain: (problem: ApiError) => Promise<ScreenResponse>,
 ): Promise<ScreenResponse> {
   try {
-    await call('settings.update', { body: { settings } })
+    await call('settings.update', { body: { settings, ...(expected && { expected }) } })
     return { redirectTo: `${path}?done=saved` }
   } catch (error) {
     if (error instanceof ApiError) return showAgain(error)

@@ -47,8 +47,10 @@ async function submit(request: ScreenRequest): Promise<ScreenResponse> {
   if (refused) return show(request, shown, { problem: refused })
   if (request.form.action === 'preview') return show(request, shown, { isPreview: true })
   // A boundary: the operation checks the language.
-  const changes = entered as SettingsChanges
-  return saveSettings(request, SETTINGS_PATH, changes, async (problem) => show(request, shown, { problem }))
+  const settings = entered as SettingsChanges
+  return saveSettings(request, SETTINGS_PATH, { settings }, async (problem) =>
+    show(request, shown, { problem }),
+  )
 }
 
 function readForm(request: ScreenRequest) {

@@ -47,7 +47,9 @@ export const routingScreens: Screen[] = [
       const rules = readForm(request)
       // A boundary: the operation checks the names and the currency.
       const routing = rules.map(toRule) as SettingsChanges['routing']
-      return saveSettings(request, PATH, { routing }, (problem) => show(request, rules, problem))
+      return saveSettings(request, PATH, { settings: { routing } }, (problem) =>
+        show(request, rules, problem),
+      )
     },
   },
 ]
