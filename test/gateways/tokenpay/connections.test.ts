@@ -76,7 +76,7 @@ function requireInstanceGateway({ instanceGateways: [first] }: ConnectionFactory
 
 describe('a gateway with access tokens', () => {
   it('reports that a charge was not sent before the circuit breaker gives up on it, if no token arrives', async (t) => {
-    const { provider, factory } = await startFactory(t, 2_000)
+    const { provider, factory } = await startFactory(t, 4_000)
     provider.server.injectFault('hang', { on: ON_TOKEN })
     const outcome = await charge(requireInstanceGateway(factory))
     assert.ok(outcome.kind === 'unknown' && outcome.reason === 'not_sent', inspect(outcome))
