@@ -4,7 +4,7 @@
 
 import { areRelated } from '../api-keys/service.ts'
 import type { CaseDetails } from '../cases/case.ts'
-import { lockOpenCase, proposeResolution } from '../cases/open.ts'
+import { type CaseDecision, lockOpenCase, proposeResolution } from '../cases/open.ts'
 import { isCurrency } from '../core/currency.ts'
 import { ApiError } from '../core/errors.ts'
 import { type Money, money } from '../core/money.ts'
@@ -20,8 +20,9 @@ import { recordStep } from './steps.ts'
 type Proposal = NonNullable<CaseDetails['row']['proposal']>
 
 export type Approval =
-  /** The resolution may be carried out, in the name of these people and with their notes. */
-  { kind: 'approved'; by: string; note: string } | { kind: 'proposed'; replayed: boolean }
+  /** The resolution may be carried out, in the name of these people and with their notes, while the proposal stands. */
+  | { kind: 'approved'; by: string; note: string; proposedAt?: string | undefined }
+  | { kind: 'proposed'; replayed: boolean }
 
 export async function requestApproval(
   app: PaymentsApp,
@@ -31,8 +32,9 @@ export async function requestApproval(
   claim: KeyClaim | undefined,
 ): Promise<Approval> {
   const approved = { kind: 'approved', by: actor.by, note: request.note } as const
-  if (isToken(actor) || request.resolution === 'ask_again') return approved
-  if (!(await needsApproval(app, details, limitsOf(actor, request)))) return approved
+  const isApproval = request.proposedAt !== undefined
+  if (!isApproval && (isToken(actor) || request.resolution === 'ask_again')) return approved
+  if (!isApproval && !(await needsApproval(app, details, limitsOf(actor, request)))) return approved
   // Before the transaction: the API keys may be in another database.
   const isRelated = await isRelatedToProposer(app, details.row, actor)
   return app.db.transaction((tx) => propose(app, tx, actor, { ...details.row, isRelated }, request, claim))
@@ -84,23 +86,53 @@ async function propose(
   // Another person was faster: the caller finds out how the case ended.
   if (!locked) return { kind: 'approved', by, note: request.note }
   const { proposal } = locked
+  if (request.proposedAt !== undefined) return approve(actor, proposal, request, row.isRelated)
   const isSame = proposal?.resolution === request.resolution && proposal.proof === request.proof
   if (proposal && !isOwn(proposal, actor)) {
     // Another person has proposed since the case was read.
     const isKnown = proposal.by === row.proposal?.by && proposal.operatorId === row.proposal.operatorId
-    if (isSame && isKnown) {
-      if (row.isRelated) throw notIndependent(proposal, actor)
-      return { kind: 'approved', by: `${proposal.by}, ${by}`, note: bothNotes(proposal, by, request) }
-    }
+    if (isSame && isKnown)
+      return approve(actor, proposal, { ...request, proposedAt: proposal.at }, row.isRelated)
     if (isSame || !isReplaceable(proposal, app.clock.now())) throw awaitingApproval(proposal)
   }
   if (isSame || (claim && (await isReplay(app, tx, claim)))) return { kind: 'proposed', replayed: true }
   const person = operatorId !== undefined && { operatorId }
   const now = app.clock.now()
-  await proposeResolution(tx, locked, { ...request, by, ...person, at: now.toISOString() })
-  const { resolution, note } = request
+  const { resolution, note, proof } = request
+  await proposeResolution(tx, locked, { resolution, note, proof, by, ...person, at: now.toISOString() })
   await recordStep(app, tx, locked, { kind: 'proposed', actor: by, resolution, note, createdAt: now })
   return { kind: 'proposed', replayed: false }
+}
+
+/** The proposal that a person has seen does not stand any more. */
+export function proposalChanged(): ApiError {
+  return new ApiError('invalid_state', {
+    message: 'This proposal was changed, rejected or withdrawn meanwhile; nothing was decided.',
+  })
+}
+
+/** The end of the case. Since the approval another person may have ended the proposal: then nothing is carried out. */
+export function decisionOf({ by }: Actor, request: ResolutionRequest): CaseDecision {
+  const { resolution, note, proof, proposedAt } = request
+  const assertStands = ({ proposal }: CaseDetails['row']) => {
+    if (proposal?.at !== proposedAt) throw proposalChanged()
+  }
+  return { resolution, note, proof, by, assertStands: proposedAt === undefined ? undefined : assertStands }
+}
+
+/** Approves the proposal that the person has seen. Another one may stand by now, or none. */
+function approve(
+  actor: Actor,
+  proposal: Proposal | null,
+  request: ResolutionRequest,
+  isRelated: boolean,
+): Approval {
+  const { resolution, proof, proposedAt } = request
+  const isSame = proposal?.resolution === resolution && proposal.proof === proof
+  if (!proposal || !isSame || proposal.at !== proposedAt) throw proposalChanged()
+  if (isRelated || isOwn(proposal, actor)) throw notIndependent(proposal, actor)
+  const { by } = actor
+  return { kind: 'approved', by: `${proposal.by}, ${by}`, note: bothNotes(proposal, by, request), proposedAt }
 }
 
 // The person may have left, or the key may be revoked: without an end their proposal would hold the case for ever.
@@ -110,7 +142,7 @@ const replaceableAt = ({ at }: Proposal) => addMs(new Date(at), PROPOSAL_MS)
 const isReplaceable = (proposal: Proposal, now: Date) => now >= replaceableAt(proposal)
 
 /** An operator is known by the account alone: its person may change the name. */
-function isOwn(proposal: Proposal, { by, operatorId }: Actor): boolean {
+export function isOwn(proposal: Proposal, { by, operatorId }: Actor): boolean {
   if (proposal.operatorId !== operatorId) return false
   return operatorId !== undefined || proposal.by === by
 }
@@ -126,7 +158,12 @@ async function isRelatedToProposer(
   return areRelated(instanceDb, merchantId, principalOf(proposal.by), principalOf(actor.by))
 }
 
-function notIndependent({ by: proposer }: Proposal, { by: approver }: Actor): ApiError {
+function notIndependent(proposal: Proposal, actor: Actor): ApiError {
+  const [proposer, approver] = [proposal.by, actor.by]
+  if (isOwn(proposal, actor))
+    return new ApiError('approver_not_independent', {
+      message: 'You have proposed this. Another person must approve it; you can withdraw it.',
+    })
   return new ApiError('approver_not_independent', {
     message: `${proposer} has proposed this, and ${approver} was created or rotated with it or with the same key. Approve it as another person, or with a key of theirs which the operator has created.`,
   })

@@ -40,6 +40,7 @@ export const OPERATOR_CASE_EXAMPLE = {
   ...CASE_EXAMPLE,
   merchantUuid: '0197a3c1-5e20-7b14-a3d9-6c0f1e2b8d47',
   merchantName: 'Duka la Mama',
+  isOwnProposal: false,
   customer: {
     uuid: '0197a3c2-3b1f-7e44-9c1d-2f6a8b0c4d1e',
     firstname: 'Jane',

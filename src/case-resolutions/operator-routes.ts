@@ -7,11 +7,22 @@ import { inEveryCell } from '../kit/cells/cells.ts'
 import { listed, type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
 import { UuidParams } from '../kit/http/schema.ts'
 import type { PaymentsApp } from '../payments/app.ts'
+import { isOwn } from './approval.ts'
 import { OPERATOR_CASE_EXAMPLE, RESOLVE_BODY_EXAMPLE } from './examples.ts'
 import { findParties } from './party-queries.ts'
-import { type Actor, OPERATOR, operatorActor, resolutionsFor } from './request.ts'
+import { rejectProposal } from './reject.ts'
+import { type Actor, operatorActor, resolutionsFor } from './request.ts'
 import { resolveCase } from './resolve.ts'
-import { messageOf, OperatorCaseRecord, OperatorCasesQuery, RESOLVE_ERRORS, ResolveBody } from './schema.ts'
+import {
+  messageOf,
+  OperatorCaseRecord,
+  OperatorCasesQuery,
+  REJECT_ERRORS,
+  REJECTED_MESSAGE,
+  RESOLVE_ERRORS,
+  RejectBody,
+  ResolveBody,
+} from './schema.ts'
 
 export function operatorCaseRoutes(app: PaymentsApp): OperatorRoute[] {
   return [
@@ -25,9 +36,9 @@ export function operatorCaseRoutes(app: PaymentsApp): OperatorRoute[] {
       response: { http: 200, data: OperatorCaseRecord, list: true },
       errors: ['validation_failed'],
       examples: { data: OPERATOR_CASE_EXAMPLE },
-      handle: async ({ query }) => {
+      handle: async ({ query, operator }) => {
         const { cases, meta } = await listCases(app, null, query)
-        return listed('Cases.', await serialize(app, OPERATOR, cases), meta)
+        return listed('Cases.', await serialize(app, operatorActor(operator), cases), meta)
       },
     }),
     operatorRoute({
@@ -39,8 +50,10 @@ export function operatorCaseRoutes(app: PaymentsApp): OperatorRoute[] {
       params: UuidParams,
       response: { http: 200, data: OperatorCaseRecord },
       errors: ['invalid_uuid', 'case_not_found'],
-      handle: async ({ params }) =>
-        respond(app, OPERATOR, 'Case.', { details: await requireCase(app, null, params.uuid) }),
+      handle: async ({ params, operator }) =>
+        respond(app, operatorActor(operator), 'Case.', {
+          details: await requireCase(app, null, params.uuid),
+        }),
     }),
     operatorRoute({
       method: 'POST',
@@ -59,6 +72,25 @@ export function operatorCaseRoutes(app: PaymentsApp): OperatorRoute[] {
         const actor = operatorActor(operator)
         const resolved = await resolveCase(app, actor, params.uuid, request)
         return respond(app, actor, messageOf(resolved.details.row), resolved)
+      },
+    }),
+    operatorRoute({
+      method: 'POST',
+      path: '/admin/v1/cases/{uuid}/reject',
+      operationId: 'cases.reject',
+      summary: 'Reject or withdraw a proposal',
+      description:
+        'Another person rejects the proposed resolution, or the operator who proposed it withdraws it. The case is open again.',
+      params: UuidParams,
+      body: RejectBody,
+      response: { http: 200, data: OperatorCaseRecord },
+      errors: [...REJECT_ERRORS],
+      examples: { body: { note: 'It was paid.' } },
+      handle: async ({ params, body, operator }) => {
+        const actor = operatorActor(operator)
+        const rejection = { note: body.note ?? null, proposedAt: body.proposedAt }
+        const rejected = await rejectProposal(app, actor, params.uuid, rejection)
+        return respond(app, actor, REJECTED_MESSAGE, rejected)
       },
     }),
   ]
@@ -82,7 +114,9 @@ async function serialize({ db, cells }: PaymentsApp, actor: Actor, cases: readon
   return cases.flatMap((details) => {
     const ofCase = parties.get(details.row.id)
     if (!ofCase) return []
+    const { merchantId: merchantUuid, proposal } = details.row
     const resolutions = resolutionsFor(actor, details)
-    return [{ ...toCaseRecord(details), resolutions, merchantUuid: details.row.merchantId, ...ofCase }]
+    const isOwnProposal = proposal !== null && isOwn(proposal, actor)
+    return [{ ...toCaseRecord(details), resolutions, merchantUuid, ...ofCase, isOwnProposal }]
   })
 }

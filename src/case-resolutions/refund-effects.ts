@@ -3,7 +3,7 @@
 
 import type { CaseDetails } from '../cases/case.ts'
 import type { Resolution } from '../cases/case-kinds.ts'
-import { closeCase } from '../cases/open.ts'
+import { type CaseDecision, closeCase } from '../cases/open.ts'
 import { ApiError } from '../core/errors.ts'
 import { money } from '../core/money.ts'
 import type { Tx } from '../kit/db/db.ts'
@@ -15,6 +15,7 @@ import { applyRefundOutcome } from '../refunds/apply-outcome.ts'
 import { findGatewayRefunds } from '../refunds/find.ts'
 import { creditBack, markReturnedElsewhere, writeOffLateFailure } from '../refunds/recheck.ts'
 import type { RefundRow } from '../refunds/refund.ts'
+import { decisionOf } from './approval.ts'
 import type { Subject } from './effects.ts'
 import type { Actor, ResolutionRequest } from './request.ts'
 import { answerAbout, recordStep } from './steps.ts'
@@ -38,7 +39,7 @@ export async function resolvePendingRefund(
     resolution === 'return'
       ? ({ kind: 'succeeded', gatewayReference: proof ?? '' } as const)
       : ({ kind: 'failed', message: note, gatewayReference: proof } as const)
-  await applyRefundOutcome(app, refund, outcome, 'api', { resolution, note, proof, by: actor.by })
+  await applyRefundOutcome(app, refund, outcome, 'api', decisionOf(actor, request))
   // The provider may have executed it, or may still do so.
   const { gateway, accountId, attemptKey: key } = refund
   if (resolution === 'mark_failed') await app.wakeRefunds({ gateway, accountId, key, isRefund: true })
@@ -50,14 +51,14 @@ export async function resolveFailedRefund(
   tx: Tx,
   row: CaseDetails['row'],
   refund: RefundRow,
-  request: ResolutionRequest & { by: string },
+  decision: CaseDecision,
 ): Promise<void> {
-  const { resolution } = request
+  const { resolution } = decision
   if (resolution === 'accept') await creditBack(app, tx, refund, row.providerMessage)
   else if (resolution === 'return') await markReturnedElsewhere(app, tx, refund)
   else if (resolution === 'write_off') await writeOffLateFailure(app, tx, refund)
   else return
-  await closeCase(app, tx, row, request, refund)
+  await closeCase(app, tx, row, decision, refund)
 }
 
 /**

@@ -12,6 +12,8 @@ export interface ResolutionRequest {
   note: string
   /** The provider's reference that the resolution relies on. */
   proof: string | null
+  /** The proposal that this approves, by its time. Undefined: a decision of one's own, or the same as the proposed one. */
+  proposedAt?: string | undefined
 }
 
 /** Who resolves: a merchant by one of its API keys or a person, or the operator. */
@@ -53,13 +55,20 @@ export function resolutionsFor(actor: Actor, details: CaseDetails): Resolution[]
   return possibleResolutions(details, merchant === null ? 'operator' : 'merchant')
 }
 
+export function requireDecider(
+  actor: Actor,
+  details: CaseDetails,
+  code: 'resolution_not_possible' | 'invalid_state' = 'resolution_not_possible',
+): void {
+  if (!isOfOperator(actor, details)) return
+  const message = `The operator of this service decides ${details.row.kind} cases; you get the event case.resolved when it is done.`
+  throw new ApiError(code, { message })
+}
+
 /** Rejects a resolution that an open case does not have, and one without the proof that it needs. */
 export function requirePossible(actor: Actor, details: CaseDetails, request: ResolutionRequest): void {
   const { resolution, note, proof } = request
-  if (isOfOperator(actor, details)) {
-    const message = `The operator of this service decides ${details.row.kind} cases; you get the event case.resolved when it is done.`
-    throw new ApiError('resolution_not_possible', { message })
-  }
+  requireDecider(actor, details)
   const possible = resolutionsFor(actor, details)
   if (!possible.includes(resolution)) {
     const choice =

@@ -16,7 +16,7 @@ import { methodOf } from '../payments/views.ts'
 import { advanceRefund } from '../refunds/advance.ts'
 import { getRefund } from '../refunds/find.ts'
 import type { RefundRow } from '../refunds/refund.ts'
-import { requestApproval } from './approval.ts'
+import { type Approval, decisionOf, requestApproval } from './approval.ts'
 import {
   acceptReceived,
   markFailed,
@@ -55,11 +55,22 @@ export async function resolveCase(
   const replayed =
     approval.kind === 'proposed'
       ? approval.replayed
-      : await execute(app, { ...actor, by: approval.by }, details, { ...request, note: approval.note }, claim)
+      : await carryOut(app, actor, details, { request, approval }, claim)
   const after = await requireCase(app, actor.merchant, id)
   // Another resolution, or the gateway's answer, came first.
   if (after.row.closedAt !== null && !isSameEnding(after, request)) throw alreadyResolved(after)
   return { details: after, replayed }
+}
+
+function carryOut(
+  app: PaymentsApp,
+  actor: Actor,
+  details: CaseDetails,
+  { request, approval }: { request: ResolutionRequest; approval: Extract<Approval, { kind: 'approved' }> },
+  claim: KeyClaim | undefined,
+): Promise<boolean> {
+  const { by, note, proposedAt } = approval
+  return execute(app, { ...actor, by }, details, { ...request, note, proposedAt }, claim)
 }
 
 export function replayOrReject(details: CaseDetails, request: ResolutionRequest): Resolved {
@@ -134,16 +145,16 @@ async function applyResolution(
 ): Promise<Done> {
   const { row } = subject
   if (row.kind === 'refund_failed_late' && refund) {
-    await resolveFailedRefund(app, tx, row, refund, { ...request, by: actor.by })
+    await resolveFailedRefund(app, tx, row, refund, decisionOf(actor, request))
     return { replayed: false }
   }
   if (row.kind === 'refund_not_booked') {
     await bookUnbookedRefund(app, tx, subject, request.resolution)
-    await closeCase(app, tx, row, { ...request, by: actor.by })
+    await closeCase(app, tx, row, decisionOf(actor, request))
     return { replayed: false }
   }
   const sent = await applyToPayment(app, tx, subject, request)
-  await closeCase(app, tx, row, { ...request, by: actor.by })
+  await closeCase(app, tx, row, decisionOf(actor, request))
   return sent ? { replayed: false, refund: sent } : { replayed: false }
 }
 

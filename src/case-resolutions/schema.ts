@@ -12,6 +12,7 @@ import {
   namedExtension,
   namedObject,
   PAGE_QUERY,
+  Timestamp,
   text,
   Uuid,
   UuidInput,
@@ -40,6 +41,8 @@ export const OperatorCasesQuery = Type.Object({
   ),
 })
 
+const PROPOSED_AT = Type.Optional(described(Timestamp, 'Fail unless this proposal stands: its `at`.'))
+
 export const ResolveBody = namedObject('ResolveCaseRequest', {
   resolution: ResolutionName,
   note: Type.String({
@@ -51,9 +54,15 @@ export const ResolveBody = namedObject('ResolveCaseRequest', {
   proof: Type.Optional(
     Nullable(
       Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }),
-      'The provider’s own reference, where the resolution relies on its records.',
+      'The provider’s reference, if the resolution relies on its records.',
     ),
   ),
+  proposedAt: PROPOSED_AT,
+})
+
+export const RejectBody = namedObject('RejectProposal', {
+  note: Type.Optional(Type.String({ maxLength: 500, description: 'Why.' })),
+  proposedAt: PROPOSED_AT,
 })
 
 export const OperatorCaseRecord = namedExtension(
@@ -73,6 +82,9 @@ export const OperatorCaseRecord = namedExtension(
       },
       { description: 'The customer of the payment, as it names them.' },
     ),
+    isOwnProposal: Type.Boolean({
+      description: 'Whether you have made the proposal: then you may withdraw but not approve it.',
+    }),
   },
   { description: 'A case with its merchant and customer.' },
 )
@@ -84,11 +96,22 @@ export const RESOLVE_ERRORS = [
   'case_resolved',
   'case_awaiting_approval',
   'approver_not_independent',
+  'invalid_state',
   'proof_already_used',
   'resolution_not_possible',
   'refund_not_supported',
   'card_data_not_allowed',
 ] as const
+
+export const REJECT_ERRORS = [
+  'validation_failed',
+  'invalid_uuid',
+  'case_not_found',
+  'invalid_state',
+  'card_data_not_allowed',
+] as const
+
+export const REJECTED_MESSAGE = 'The proposal has ended; the case is open.'
 
 export function messageOf({ closedAt, proposal }: CaseDetails['row']): string {
   if (closedAt !== null) return 'Case resolved.'

@@ -6,13 +6,13 @@ export type CaseOwner = 'merchant' | 'operator'
 /** What a person can decide. `proof` says whether the resolution needs the provider's reference. */
 export const RESOLUTIONS = {
   accept:
-    'Take what was received. The payment succeeds with this amount, or the money goes back to the wallet. A refund at the provider that could not be booked is debited from the wallet. A paid payment about which the gateway’s answer is unknown, or whose dispute is in another currency, stays as it is.',
+    'Take what was received: the payment succeeds with this amount, or the money goes back to the wallet. A refund that could not be booked is debited from the wallet. A paid payment stays as it is.',
   return:
     'Give the money back to the payer: through the gateway, or with a proof if it was given back already. An open payment fails.',
   ask_again: 'Check the status at the gateway now. The case stays open if the gateway does not know.',
-  mark_paid: 'The provider’s own records show that it was paid. The payment succeeds. A proof is required.',
+  mark_paid: 'The provider’s records show that it was paid: the payment succeeds. A proof is required.',
   mark_failed:
-    'The provider’s own records show that nothing was paid or given back. The payment or refund fails.',
+    'The provider’s records show that nothing was paid or given back: the payment or refund fails.',
   write_off: 'Give up what is held for the payer, and close the case. An open payment fails. Operators only.',
 } as const satisfies Record<string, string>
 

@@ -111,12 +111,12 @@ export async function lockOpenCase(tx: Tx, row: CaseRow): Promise<CaseRow | unde
   return locked.closedAt === null ? locked : undefined
 }
 
-/** Records a resolution that waits for another person's approval. */
-export async function proposeResolution(tx: Tx, row: CaseRow, proposal: Proposal): Promise<void> {
+/** Records a resolution that waits for another person's approval. Null: none waits any more. */
+export async function proposeResolution(tx: Tx, row: CaseRow, proposal: Proposal | null): Promise<void> {
   await saveProposal(tx, row, proposal)
 }
 
-/** Closes the case with its event, in the caller's transaction. False when it is closed already. */
+/** Closes the case with its event, in the caller's transaction. Undefined when it is closed already. */
 export async function closeCase(
   app: OpenCaseApp,
   tx: Tx,
@@ -124,6 +124,10 @@ export async function closeCase(
   closing: CaseDecision,
   refund: CaseRefund | null = null,
 ): Promise<CaseRow | undefined> {
+  if (closing.assertStands) {
+    const locked = await lockCase(tx, row)
+    if (locked.closedAt === null) closing.assertStands(locked)
+  }
   const closed = await closeCaseRow(tx, row, { ...closing, at: app.clock.now() })
   if (!closed) return undefined
   const { payment, attempt } = await findSubject(tx, closed)
@@ -131,7 +135,10 @@ export async function closeCase(
   return closed
 }
 
-export type CaseDecision = Omit<CaseClosing, 'at'>
+export interface CaseDecision extends Omit<CaseClosing, 'at'> {
+  /** Throws if the decision approves a proposal that the locked case does not have any more. */
+  assertStands?: ((locked: CaseRow) => void) | undefined
+}
 
 /** The case ends because the gateway has reported the outcome meanwhile. */
 export const GATEWAY_ANSWERED: CaseDecision = {

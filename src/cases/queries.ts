@@ -116,9 +116,9 @@ where merchant_id = $1 and id = $2 and closed_at is null`
 export async function saveProposal(
   tx: Tx,
   { merchantId, id }: Pick<CaseRow, 'merchantId' | 'id'>,
-  proposal: Proposal,
+  proposal: Proposal | null,
 ): Promise<void> {
-  await tx.query(saveProposalStatement, [merchantId, id, JSON.stringify(proposal)])
+  await tx.query(saveProposalStatement, [merchantId, id, proposal && JSON.stringify(proposal)])
 }
 
 const saveUnbookedStatement = sql<unknown>`
@@ -139,7 +139,10 @@ where c.merchant_id = $1 and c.id = $2
 for update`
 
 /** Locks the case until the end of the transaction, so that one of two concurrent resolutions wins. */
-export async function lockCase(tx: Tx, { merchantId, id }: CaseRow): Promise<CaseRow> {
+export async function lockCase(
+  tx: Tx,
+  { merchantId, id }: Pick<CaseRow, 'merchantId' | 'id'>,
+): Promise<CaseRow> {
   const row = await firstRow(tx, lockCaseStatement, [merchantId, id])
   if (!row) throw new Error(`case ${id} does not exist`)
   return row

@@ -62,25 +62,19 @@ export const CaseRecord = namedObject(
     paymentStatus: NamedEnum('PaymentStatus', PAYMENT_STATUSES, {
       description: 'The status of the payment now.',
     }),
-    attemptUuid: described(Uuid, 'The uuid of the attempt that needs the decision.'),
-    refundUuid: Nullable(
-      Uuid,
-      'The uuid of the refund that needs the decision. Null if it is not about one.',
-    ),
+    attemptUuid: described(Uuid, 'The uuid of the attempt.'),
+    refundUuid: Nullable(Uuid, 'The uuid of the refund. Null if it is not about one.'),
     amount: amountText('The amount that was asked for.'),
     currency: CurrencyCode,
     amountReceived: Nullable(
       AmountText,
-      'The amount that the provider reports as paid, in major units of receivedCurrency. Null if it is not known.',
+      'The amount that the provider reports as paid, in receivedCurrency. Null if it is not known.',
     ),
     receivedCurrency: Nullable(
       Type.String({ examples: ['KES'] }),
       'The currency in which it was paid, as the provider writes it. Null if it is not known.',
     ),
-    refundAmount: Nullable(
-      AmountText,
-      'The amount of the refund, a decimal in major units. Null if the case is not about one.',
-    ),
+    refundAmount: Nullable(AmountText, 'The amount of the refund. Null if the case is not about one.'),
     paymentGateway: text('The gateway of the attempt.', 'paystack'),
     gatewayReference: Nullable(
       Type.String(),
@@ -107,7 +101,7 @@ export const CaseRecord = namedObject(
     ),
     resolvedBy: Nullable(
       Type.String({ examples: ['key:h3Kd82mQpX0a'] }),
-      'Who resolved it: `key:` and the keyId of an API key, `user:` and the id of a person, `operator` or `operator:` and the name of the person, or `service`. Null while it is open.',
+      'Who resolved it: `key:` and a keyId, `user:` and the id of a person, `operator` or `service`. Null while it is open.',
     ),
     proposal: Nullable(
       namedObject('CaseProposal', {
@@ -116,10 +110,7 @@ export const CaseRecord = namedObject(
         }),
         note: text('Why it is proposed.'),
         proof: Nullable(Type.String(), 'The provider’s reference that proves it. Null if none was given.'),
-        by: text(
-          'Who proposed it: `key:` and the keyId of an API key, `user:` and the id of a person, or `operator:` and the name of the person.',
-          'key:h3Kd82mQpX0a',
-        ),
+        by: text('Who proposed it, as in resolvedBy.', 'key:h3Kd82mQpX0a'),
         at: timestamp('When it was proposed, in UTC.'),
       }),
       'A resolution that waits for the approval of another person. Null if there is none.',

@@ -22,27 +22,26 @@ import { describeEntry } from './describe.ts'
 import { toHistory, withoutOperators } from './history.ts'
 import { MAX_ENTRIES, selectTimeline, type TimelineRow, type TimelineType } from './queries.ts'
 
-const TYPES: Readonly<Record<TimelineType, string>> = {
-  status_changed: 'The status of the payment changed.',
-  attempt_started: 'An attempt at a gateway started.',
+/** What a type means, where its name does not say it. */
+const TYPES: Readonly<Record<TimelineType, string | null>> = {
+  status_changed: null,
+  attempt_started: null,
   payer_returned: 'The payer came back from the page of the gateway.',
   payer_sent: 'The payer said that the money was sent.',
-  gateway_asked:
-    'The gateway was asked about the outcome of an attempt: the last time, with the number of times.',
-  attempt_ended: 'An attempt ended.',
+  gateway_asked: 'The gateway was asked about the outcome of an attempt, for the last time.',
+  attempt_ended: null,
   settled: 'The money became available in the wallet.',
-  refund_approval_requested: 'A person asked for a refund that another person must approve.',
-  refund_approval_decided:
-    'A request for a refund was approved, rejected or withdrawn; the status says which.',
-  refund_requested: 'A refund was requested.',
-  refund_ended: 'A refund ended.',
+  refund_approval_requested: 'A person asked for a refund that another must approve.',
+  refund_approval_decided: 'A request for a refund was approved, rejected or withdrawn.',
+  refund_requested: null,
+  refund_ended: null,
   refund_failed_late: 'The gateway reported that a refund failed after its success.',
-  refund_credited_back: 'The amount of a refund that failed after its success is in the wallet again.',
-  dispute_opened: 'The payer disputed the payment.',
-  dispute_closed: 'A dispute was decided.',
-  case_opened: 'A case was opened that a person must resolve; the status is its kind.',
+  refund_credited_back: 'The amount of such a refund is in the wallet again.',
+  dispute_opened: null,
+  dispute_closed: null,
+  case_opened: 'A case was opened; the status is its kind.',
   case_resolved: 'A case was resolved; the status is the resolution.',
-  event: 'An event was recorded.',
+  event: null,
   delivery: 'An event was sent to a webhook endpoint.',
 }
 
@@ -55,22 +54,19 @@ const TimelineEntry = namedObject(
     at: timestamp('When it happened, in UTC.'),
     type: Enum(TYPE_NAMES, {
       description: Object.entries(TYPES)
-        .map(([type, meaning]) => `\`${type}\`: ${meaning}`)
+        .flatMap(([type, meaning]) => (meaning === null ? [] : `\`${type}\`: ${meaning}`))
         .join(' '),
     }),
     message: text('What happened, in a sentence for people. It may change.'),
     uuid: Nullable(
       Uuid,
-      'The id of the attempt, refund, request for a refund, dispute, case or event that it is about. Null if there is none.',
+      'The id of the attempt, refund, request for a refund, dispute, case or event. Null if there is none.',
     ),
     status: Nullable(
       Type.String(),
-      'The new status, the type of the event, or the response to a delivery. Null for other entries.',
+      'The new status, the event type, or the response to a delivery. Null for other entries.',
     ),
-    paymentGateway: Nullable(
-      Type.String(),
-      'The gateway of the attempt or refund. Null for entries that are about neither.',
-    ),
+    paymentGateway: Nullable(Type.String(), 'The gateway of the attempt or refund. Null for other entries.'),
     amount: Nullable(AmountText, 'The amount that it is about, in major units. Null if there is none.'),
   },
   { description: 'One thing that happened to a payment.' },
@@ -86,7 +82,7 @@ export function timelineRoutes(app: PaymentsApp): Route[] {
       alsoScope: 'charges:read',
       operationId: 'payments.timeline',
       summary: 'Get the timeline of a payment or charge',
-      description: `For support: what happened, oldest first: changes of the status, attempts, status checks at the gateway, refunds, disputes, cases, events and their deliveries. At most ${MAX_ENTRIES.toLocaleString('en')} entries.`,
+      description: `What happened, oldest first: changes of the status, attempts, status checks, refunds, disputes, cases, events and their deliveries. At most ${MAX_ENTRIES.toLocaleString('en')} entries.`,
       params: UuidParams,
       response: { http: 200, data: TimelineEntry, list: true },
       errors: ['invalid_uuid', 'payment_not_found'],

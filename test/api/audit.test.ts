@@ -8,6 +8,7 @@ import { sql } from '../../src/kit/db/db.ts'
 import type { Api, ApiResponse } from '../support/api.ts'
 import { assertApiError, UNKNOWN_UUID } from '../support/assertions.ts'
 import { payWith } from '../support/builders.ts'
+import { newProposal, requireTwoPeople } from '../support/cases.ts'
 import { exampleOf } from '../support/fields.ts'
 import { fillPath, findItemPaths, itemTemplateOf, makeOneOfEverything } from '../support/one-of-everything.ts'
 import { type Document, operationsOf } from '../support/openapi.ts'
@@ -264,6 +265,7 @@ const isLast = (name: string) => /^DELETE|deactivate|revoke/.test(name)
 describe('writes of the merchants’ API', () => {
   it('leaves exactly one entry for each write that is not a payment', async () => {
     const { api, uuid } = await service.newMerchant()
+    await requireTwoPeople(admin, uuid, 50_000)
     const owned = await makeOneOfEverything(api, 'Audited')
     // A later card, which is listed first and is not the default.
     await payWith(api, 'card_3ds', { customer: owned.customer })
@@ -280,7 +282,9 @@ describe('writes of the merchants’ API', () => {
       const { name, method } = operation
       const path = name.includes('/p2p/payments/')
         ? await p2p(name)
-        : fillPath(operation, paths.get(itemTemplateOf(operation) ?? ''))
+        : name.endsWith('/cases/{uuid}/reject')
+          ? `/api/v1/cases/${await newProposal(api, 50_000)}/reject`
+          : fillPath(operation, paths.get(itemTemplateOf(operation) ?? ''))
       const body = BODIES[name]?.(owned) ?? exampleOf(operation)
       const headers = { 'content-type': 'application/json' }
       const request = body === undefined ? {} : { body: JSON.stringify(body), headers }
@@ -326,6 +330,8 @@ describe('writes of the operators’ API', () => {
     const base = `/admin/v1/merchants/${uuid}`
     const key = (await admin.post(`${base}/keys`, { name: 'one', scopes: ['*'] })).body.data.keyId
     const caseId = await newCase(api)
+    await requireTwoPeople(admin, uuid)
+    const proposed = await newProposal(api)
     const calls: Record<string, () => Promise<ApiResponse>> = {
       'PATCH /admin/v1/merchants/{uuid}': () => sendJson(admin, 'PATCH', base, { name: 'Renamed' }),
       'POST /admin/v1/merchants/{uuid}/keys': () =>
@@ -334,6 +340,7 @@ describe('writes of the operators’ API', () => {
       'POST /admin/v1/keys/{keyId}/revoke': () => admin.post(`/admin/v1/keys/${key}/revoke`, {}),
       'POST /admin/v1/cases/{uuid}/resolve': () =>
         admin.post(`/admin/v1/cases/${caseId}/resolve`, { resolution: 'accept', note: 'done' }),
+      'POST /admin/v1/cases/{uuid}/reject': () => admin.post(`/admin/v1/cases/${proposed}/reject`, {}),
       'POST /admin/v1/merchants/{uuid}/suspend': () => admin.post(`${base}/suspend`, {}),
       'POST /admin/v1/merchants/{uuid}/activate': () => admin.post(`${base}/activate`, {}),
     }

@@ -6,7 +6,7 @@ import { sql } from '../../src/kit/db/db.ts'
 import type { Api } from '../support/api.ts'
 import { assertApiError } from '../support/assertions.ts'
 import { payWith } from '../support/builders.ts'
-import { caseCalls, dataOf, isReplay } from '../support/cases.ts'
+import { caseCalls, dataOf, isReplay, newProposal, requireTwoPeople } from '../support/cases.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -21,9 +21,7 @@ describe('the approval of a second person', () => {
   /** A merchant whose cases from this amount need two people. `key` has the operator create a key of another person. */
   async function newShop(from: number) {
     const { api, uuid } = await service.newMerchant()
-    const body = JSON.stringify({ settings: { caseApprovals: [{ currency: 'KES', from }] } })
-    const headers = { 'content-type': 'application/json' }
-    dataOf(await admin.send('PATCH', `/admin/v1/merchants/${uuid}`, { body, headers }))
+    await requireTwoPeople(admin, uuid, from)
     const key = async (): Promise<Api> => {
       const { apiKey } = dataOf(
         await admin.post(`/admin/v1/merchants/${uuid}/keys`, { name: 'Person', scopes: ['*'] }),
@@ -78,6 +76,45 @@ describe('the approval of a second person', () => {
     assert.equal(dataOf(await resolve(third, uuid, 'return')).state, 'resolved')
   })
 
+  it('is of the proposal that it names, and of no other', async () => {
+    const { api, key } = await newShop(1)
+    const second = await key()
+    const uuid = await newProposal(api)
+    const { at: proposedAt } = dataOf(await api.get(`/api/v1/cases/${uuid}`)).proposal
+    assertApiError(await resolve(api, uuid, 'accept', { proposedAt }), 'approver_not_independent')
+    assertApiError(await resolve(second, uuid, 'return', { proposedAt }), 'invalid_state')
+    dataOf(await api.post(`/api/v1/cases/${uuid}/reject`, {}))
+    assertApiError(await resolve(second, uuid, 'accept', { proposedAt }), 'invalid_state')
+    dataOf(await resolve(api, uuid, 'accept'))
+    assertApiError(await resolve(second, uuid, 'accept', { proposedAt }), 'invalid_state')
+    const { at: later } = dataOf(await api.get(`/api/v1/cases/${uuid}`)).proposal
+    assert.equal(dataOf(await resolve(second, uuid, 'accept', { proposedAt: later })).state, 'resolved')
+  })
+
+  it('comes once if two people approve, or one approves while another rejects, at the same time', async () => {
+    const { api, key } = await newShop(1)
+    const [second, third] = [await key(), await key()]
+    const uuids = [await newProposal(api), await newProposal(api), await newProposal(api)]
+    for (const uuid of uuids) {
+      const { at: proposedAt } = dataOf(await api.get(`/api/v1/cases/${uuid}`)).proposal
+      const isRejected = uuid !== uuids[0]
+      const [approved, other] = await Promise.all([
+        resolve(second, uuid, 'accept', { proposedAt }),
+        isRejected
+          ? third.post(`/api/v1/cases/${uuid}/reject`, { proposedAt })
+          : resolve(third, uuid, 'accept', { proposedAt }),
+      ])
+      const { state, paymentStatus } = dataOf(await api.get(`/api/v1/cases/${uuid}`))
+      if (isRejected) assert.deepEqual([approved.http, other.http].sort(), [200, 409], other.text)
+      const isPaid = !isRejected || approved.http === 200
+      assert.deepEqual(
+        [state, paymentStatus],
+        isPaid ? ['resolved', 'successful'] : ['open', 'processing'],
+        approved.text,
+      )
+    }
+  })
+
   it('is needed if the asked or the received amount reaches the threshold', async () => {
     const { api } = await newShop(1250.5)
     const stateOf = async (instrument: 'transfer_underpaid' | 'transfer_overpaid', amount: number) => {
@@ -121,6 +158,53 @@ describe('the approval of a second person', () => {
       assert.equal(await isApproved(proposer, approver), false)
     assert.equal(await isApproved(grandchild, other), true)
     assert.equal(await isApproved(other, successor), true)
+  })
+})
+
+describe('the end of a proposal', () => {
+  const REJECT = (uuid: string) => `/api/v1/cases/${uuid}/reject`
+
+  it('needs a key, and a case of the merchant with a proposal', async () => {
+    const { api, uuid: merchant } = await service.newMerchant()
+    await requireTwoPeople(admin, merchant)
+    const uuid = await newProposal(api)
+    assertApiError(await service.apiWith(undefined).post(REJECT(uuid), {}), 'missing_api_key')
+    const { api: other } = await service.newMerchant()
+    assertApiError(await other.post(REJECT(uuid), {}), 'case_not_found')
+    const card = { note: 'Paid with 4242 4242 4242 4242.' }
+    assertApiError(await api.post(REJECT(uuid), card), 'card_data_not_allowed')
+    const { uuid: open } = await caseOf(api, (await payWith(api, 'transfer_underpaid')).uuid)
+    assertApiError(await api.post(REJECT(open), {}), 'invalid_state')
+    const { uuid: unknown } = await payWith(api, 'card_unknown_status')
+    assertApiError(await api.post(REJECT((await operatorCaseOf(unknown)).uuid), {}), 'invalid_state')
+    dataOf(await resolve(admin, uuid, 'accept'))
+    const late = await api.post(REJECT(uuid), {})
+    assertApiError(late, 'invalid_state')
+    assert.match(late.body.message, /was resolved with accept/)
+  })
+
+  it('opens the case again, and is in its history with the person', async () => {
+    const { api, uuid: merchant } = await service.newMerchant()
+    await requireTwoPeople(admin, merchant)
+    const uuid = await newProposal(api)
+    const withdrawn = dataOf(await api.post(REJECT(uuid), { note: 'Too early.' }))
+    assert.deepEqual([withdrawn.state, withdrawn.proposal], ['open', null])
+    assert.equal(isReplay(await api.post(REJECT(uuid), {})), true)
+    dataOf(await resolve(api, uuid, 'return'))
+    dataOf(await admin.post(`/admin/v1/cases/${uuid}/reject`, { note: 'The rest has come.' }))
+    const { data } = (await admin.get(`/admin/v1/cases/${uuid}/timeline`)).body
+    const steps = data.filter(({ type }: { type: string }) => /^case_(?!opened)/.test(type))
+    assert.deepEqual(
+      steps.map(({ type, status, detail, source }: Record<string, string>) => [
+        ...[type, status, detail, source?.replace(/:.*/, '')],
+      ]),
+      [
+        ['case_proposed', 'accept', 'Enough.', 'key'],
+        ['case_withdrawn', 'accept', 'Too early.', 'key'],
+        ['case_proposed', 'return', 'Decided.', 'key'],
+        ['case_rejected', 'return', 'The rest has come.', 'operator'],
+      ],
+    )
   })
 })
 

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { payWith } from '../support/builders.ts'
-import { caseCalls } from '../support/cases.ts'
-import { signInAs, signInAsOperator, type Visitor } from '../support/dashboard.ts'
+import { caseCalls, requireTwoPeople } from '../support/cases.ts'
+import { hiddenFields, signInAs, signInAsOperator, type Visitor } from '../support/dashboard.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -63,5 +63,112 @@ describe('the pages of cases for operators', () => {
     const { text } = await operator.get(page)
     assert.ok(text.includes(payment.customer.email))
     assert.match(text, /An attempt started at sandbox/)
+  })
+})
+
+describe('a proposal at /ops', () => {
+  const FIELDS = { resolution: 'mark_failed', note: 'Not in its records.' }
+  let other: Visitor
+
+  before(async () => {
+    await requireTwoPeople(service.admin, shop.uuid, 5000)
+    other = await signInAsOperator(service)
+  })
+
+  async function propose() {
+    const { uuid, page, payment } = await newCase(5000)
+    assert.equal((await operator.submit(page, `${page}/resolve`, FIELDS)).http, 303)
+    const recordOf = async () => (await service.admin.get(`/admin/v1/cases/${uuid}`)).body.data
+    return { page, payment, recordOf }
+  }
+
+  it('has a button for each: another person approves or rejects, and who proposed withdraws', async () => {
+    const { page } = await propose()
+    const own = await operator.get(page)
+    assert.match(own.text, /Withdraw the proposal/)
+    assert.doesNotMatch(own.text, /Approve and carry out/)
+    const seen = await other.get(page)
+    assert.match(seen.text, /Approve and carry out/)
+    assert.match(seen.text, /Reject the proposal/)
+    assert.doesNotMatch(seen.text, /Withdraw the proposal/)
+  })
+
+  it('is carried out when another person approves it, also if the form is sent twice', async () => {
+    const { page, recordOf } = await propose()
+    const fields = hiddenFields((await other.get(page)).text, `${page}/approve`)
+    const approve = () => other.post(`${page}/approve`, { ...fields, approval: 'I looked too.' })
+    const approved = await approve()
+    assert.equal(approved.headers.get('location'), `${page}?done=resolve`, approved.text)
+    const { state, paymentStatus, note } = await recordOf()
+    assert.deepEqual([state, paymentStatus], ['resolved', 'failed'])
+    assert.match(note, /Approved by operator:An operator: I looked too\.$/)
+    const again = await approve()
+    assert.equal(again.http, 409)
+    assert.match(again.text, /It was decided: It was not paid\./)
+  })
+
+  it('ends with the reason of the person who rejects it, or when it is withdrawn', async () => {
+    const rejected = await propose()
+    const reason = { reason: 'It is in the export of Friday.' }
+    const answer = await other.submit(rejected.page, `${rejected.page}/reject`, reason)
+    assert.equal(answer.headers.get('location'), `${rejected.page}?done=reject`, answer.text)
+    const { text } = await operator.get(rejected.page)
+    assert.match(text, /The proposal was rejected: It was not paid.*in the export of Friday/s)
+    assert.equal((await rejected.recordOf()).state, 'open')
+    const withdrawn = await propose()
+    assert.equal((await operator.submit(withdrawn.page, `${withdrawn.page}/reject`)).http, 303)
+    assert.match((await other.get(withdrawn.page)).text, /The proposal was withdrawn/)
+    assert.equal((await withdrawn.recordOf()).paymentStatus, 'processing')
+  })
+
+  it('is not approved by a form of an earlier proposal', async () => {
+    const { page, recordOf } = await propose()
+    const fields = hiddenFields((await other.get(page)).text, `${page}/approve`)
+    const changed = { resolution: 'mark_paid', note: 'Found it.', proof: `late-${page}` }
+    assert.equal((await operator.submit(page, `${page}/resolve`, changed)).http, 303)
+    const refused = await other.post(`${page}/approve`, fields)
+    assert.equal(refused.http, 409)
+    assert.match(refused.text, /has changed since you opened this page.*proposed: It was paid\./s)
+    assert.equal((await recordOf()).state, 'awaiting_approval')
+    assert.equal((await operator.submit(page, `${page}/reject`)).http, 303)
+    assert.match((await other.post(`${page}/approve`, fields)).text, /was rejected or withdrawn/)
+    assert.equal((await recordOf()).state, 'open')
+  })
+})
+
+describe('a decision by a form of an older state', () => {
+  it('is refused with what has changed, and shows the present state', async () => {
+    const { uuid, page } = await newCase()
+    const fields = hiddenFields((await operator.get(page)).text, `${page}/resolve`)
+    const decided = { resolution: 'mark_paid', note: 'Seen.', proof: `proof-${uuid}` }
+    assert.equal((await service.admin.post(`/admin/v1/cases/${uuid}/resolve`, decided)).http, 200)
+    const stale = { ...fields, resolution: 'mark_failed', note: 'Not there.' }
+    const refused = await operator.post(`${page}/resolve`, stale)
+    assert.equal(refused.http, 409)
+    assert.match(refused.text, /has changed since you opened this page.*It was decided: It was paid\./s)
+    const same = await operator.post(`${page}/resolve`, { ...fields, ...decided })
+    assert.equal(same.http, 303, 'the same decision is a repetition')
+  })
+
+  it('is refused when another person of the merchant has proposed meanwhile', async () => {
+    const { api, uuid: merchant } = await service.newMerchant()
+    const payment = await payWith(api, 'transfer_underpaid', { amount: 2000 })
+    const [{ uuid }] = (await api.get(`/api/v1/cases?payment=${payment.uuid}`)).body.data
+    await requireTwoPeople(service.admin, merchant)
+    const [owner, finance] = [await signInAs(service, merchant), await signInAs(service, merchant, 'finance')]
+    const page = `/app/cases/${uuid}`
+    const fields = hiddenFields((await owner.get(page)).text, `${page}/resolve`)
+    const proposal = { resolution: 'accept', note: 'Near enough.' }
+    assert.equal((await finance.submit(page, `${page}/resolve`, proposal)).http, 303)
+    const refused = await owner.post(`${page}/resolve`, {
+      ...fields,
+      resolution: 'return',
+      note: 'Too little.',
+    })
+    assert.equal(refused.http, 409)
+    assert.match(refused.text, /A decision was proposed: Accept the money\./)
+    assert.match(refused.text, /A finance/)
+    assert.equal((await owner.submit(page, `${page}/approve`)).http, 303)
+    assert.equal((await api.get(`/api/v1/cases/${uuid}`)).body.data.state, 'resolved')
   })
 })

@@ -173,6 +173,20 @@ describe('webhook endpoints in the dashboard', () => {
     await owner.submit(`${page}/delete`, `${page}/delete`)
     assert.equal((await owner.get(page)).http, 404)
   })
+
+  it('refuses a form that was made before another person changed the endpoint, and shows what has changed', async () => {
+    const { uuid, url } = await newEndpoint()
+    const page = `${PATH}/${uuid}`
+    const fields = hiddenFields((await owner.get(page)).text, page)
+    const save = (description: string) => owner.post(page, { ...fields, url, description, 'event:*': 'on' })
+    assert.equal((await save('First')).http, 303)
+    assert.equal((await save('First')).http, 303, 'the same form again')
+    const refused = await save('Second')
+    assert.equal(refused.http, 409)
+    assert.match(refused.text, /Changed since you opened this page: What it is for\./)
+    assert.match(refused.text, /value="First"/)
+    assert.equal((await owner.submit(page, page, { url, description: 'Second', 'event:*': 'on' })).http, 303)
+  })
 })
 
 describe('a replay in the dashboard', () => {

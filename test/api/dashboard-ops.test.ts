@@ -254,6 +254,7 @@ describe('confirming who one is, as an operator', () => {
       'POST /merchants/{uuid}/gateways/{gateway}',
       'POST /merchants/{uuid}/gateways/{gateway}/revoke',
       'POST /cases/{uuid}/resolve',
+      'POST /cases/{uuid}/approve',
       'GET /people/invite',
       'POST /people/invite',
       'POST /people/invitations/{uuid}/revoke',

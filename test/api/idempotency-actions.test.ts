@@ -7,6 +7,7 @@ import { after, describe, it } from 'node:test'
 import type { ApiResponse } from '../support/api.ts'
 import { assertApiError, assertNothingStored } from '../support/assertions.ts'
 import { CUSTOMER, chargeBody, initiateBody, newReference, payWith, saveMethod } from '../support/builders.ts'
+import { newProposal, requireTwoPeople } from '../support/cases.ts'
 import { linkBody, makeLink } from '../support/links.ts'
 import { operationsOf } from '../support/openapi.ts'
 import { ACCOUNTS, BANK, dataOf, PAYMENTS, p2pActions, p2pBody, WALLET } from '../support/p2p.ts'
@@ -18,7 +19,8 @@ const failpoints = createTestFailpoints()
 const env = { COWRY_RATE_LIMIT: '0' }
 const service = await testService({ after }, { role: 'api', env, failpoints: failpoints })
 const { db } = service
-const { api } = await service.newMerchant()
+const { api, uuid: merchant } = await service.newMerchant()
+await requireTwoPeople(service.admin, merchant, 50_000)
 const { requestTransfer, act, confirm } = p2pActions(api)
 await dataOf(api.post(ACCOUNTS, WALLET))
 const token = await saveMethod(api, 'card_success')
@@ -103,6 +105,9 @@ const REQUESTS: Record<string, (path: string) => Promise<[Request, Request]>> = 
       { path: `${await newCase()}/resolve`, body },
     ]
   },
+  // From this amount on a second person decides.
+  [`${V1}/cases/{uuid}/reject`]: () =>
+    aboutTwo(async () => `${V1}/cases/${await newProposal(api, 50_000)}`, '/reject'),
   [`${V1}/payment-links`]: (path) => aboutOne(path, linkBody(), linkBody({ title: 'Another' })),
   [`${V1}/payment-links/{uuid}/deactivate`]: () => aboutTwo(newLink, '/deactivate'),
   [ACCOUNTS]: (path) => aboutOne(path, WALLET, BANK),

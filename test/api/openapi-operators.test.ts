@@ -3,6 +3,7 @@ import { after, describe, it } from 'node:test'
 import { API_ERRORS } from '../../src/core/errors.ts'
 import { UNKNOWN_UUID } from '../support/assertions.ts'
 import { payWith } from '../support/builders.ts'
+import { newProposal, requireTwoPeople } from '../support/cases.ts'
 import { signInAs } from '../support/dashboard.ts'
 import { createExampleShapes } from '../support/example-shapes.ts'
 import {
@@ -187,7 +188,9 @@ describe('responses to operators and their OpenAPI document', () => {
   })
 
   it('documents cases of all merchants', async () => {
-    const { api } = await service.newMerchant()
+    const { api, uuid: merchant } = await service.newMerchant()
+    await requireTwoPeople(service.admin, merchant)
+    await dataOf('POST /admin/v1/cases/{uuid}/reject', { path: [await newProposal(api)] })
     const { uuid: payment } = await payWith(api, 'transfer_underpaid')
     const [found] = await dataOf('GET /admin/v1/cases', { query: `?payment=${payment}` })
     const path = [found.uuid]

@@ -3,6 +3,7 @@ import { after, describe, it } from 'node:test'
 import type { Api, ApiResponse } from '../support/api.ts'
 import { UNKNOWN_UUID } from '../support/assertions.ts'
 import { CUSTOMER, chargeBody, initiateBody, newReference, payWith, saveMethod } from '../support/builders.ts'
+import { newProposal, requireTwoPeople } from '../support/cases.ts'
 import { createExampleShapes } from '../support/example-shapes.ts'
 import { linkBody, payAt } from '../support/links.ts'
 import { createResponseValidator, type DocumentedOperation, operationsOf } from '../support/openapi.ts'
@@ -325,17 +326,16 @@ describe('responses and the OpenAPI document', () => {
   })
 
   it('documents cases', async () => {
-    const { api: own } = await service.newMerchant()
-    await payWith(own, 'transfer_underpaid')
-    const { body } = await sendRequest('GET /api/v1/cases', { api: own, query: 'state=open' })
-    const { uuid: path } = body.data[0]
+    const { api: own, uuid } = await service.newMerchant()
+    await requireTwoPeople(service.admin, uuid, 1250)
+    const path = await newProposal(own)
+    await sendRequest('GET /api/v1/cases', { api: own, query: 'state=open' })
     await sendRequest('GET /api/v1/cases/{uuid}', { api: own, path })
+    await sendRequest('POST /api/v1/cases/{uuid}/reject', { api: own, path })
+    await requireTwoPeople(service.admin, uuid, 5000)
+    const body = { resolution: 'accept', note: 'Checked.' }
     const resolve = (resolution: string) =>
-      sendRequest('POST /api/v1/cases/{uuid}/resolve', {
-        api: own,
-        path,
-        body: { resolution, note: 'Checked.' },
-      })
+      sendRequest('POST /api/v1/cases/{uuid}/resolve', { api: own, path, body: { ...body, resolution } })
     await resolve('accept')
     await expectApiError(resolve('mark_failed'), 'case_resolved')
   })

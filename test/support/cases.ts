@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import type { Api, ApiResponse } from './api.ts'
+import { payWith } from './builders.ts'
 
 export const CASES = '/api/v1/cases'
 export const OPERATOR_CASES = '/admin/v1/cases'
@@ -27,4 +28,20 @@ export function caseCalls({ admin }: { admin: Api }) {
         ...more,
       }),
   }
+}
+
+/** From this amount in KES on two people must decide. */
+export async function requireTwoPeople(admin: Api, merchant: string, from = 1): Promise<void> {
+  const body = JSON.stringify({ settings: { caseApprovals: [{ currency: 'KES', from }] } })
+  const headers = { 'content-type': 'application/json' }
+  dataOf(await admin.send('PATCH', `/admin/v1/merchants/${merchant}`, { body, headers }))
+}
+
+/** The uuid of a new case of the merchant with a proposal. */
+export async function newProposal(api: Api, amount = 1250.5): Promise<string> {
+  const { uuid: payment } = await payWith(api, 'transfer_underpaid', { amount })
+  const [{ uuid }] = dataOf(await api.get(`${CASES}?payment=${payment}`))
+  const body = { resolution: 'accept', note: 'Enough.' }
+  assert.equal(dataOf(await api.post(`${CASES}/${uuid}/resolve`, body)).state, 'awaiting_approval')
+  return uuid
 }

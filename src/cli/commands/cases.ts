@@ -1,4 +1,4 @@
-// cowry cases …: lists the cases that a person must resolve, shows one, and resolves it.
+// cowry cases …: lists the cases that a person must resolve, shows one, resolves it, and rejects a proposal.
 
 import type { Command } from 'commander'
 import { type JsonOption, type PaginationOptions, withJson, withPagination } from '../options.ts'
@@ -29,6 +29,7 @@ interface CaseView extends Record<string, unknown> {
   amountReceived: string | null
   resolutions: string[]
   openedAt: string
+  customer: { firstname: string; lastname: string; email: string }
 }
 
 const PATH = '/admin/v1/cases'
@@ -49,6 +50,16 @@ export function addCaseCommands(program: Command, shell: Shell): void {
       shell.show(response, options, () => renderCase(response.data as CaseView))
     })
   addResolve(cases, shell)
+  withJson(cases.command('reject'))
+    .description('Reject the proposed resolution of a case, which is open again.')
+    .argument('<uuid>', 'the case')
+    .option('--note <text>', 'why; kept with the case')
+    .action(async (uuid: string, { note, ...options }: JsonOption & { note?: string }) => {
+      const path = `${PATH}/${encodeURIComponent(uuid)}/reject`
+      const response = await shell.callOperator('POST', path, { note })
+      // A boundary, as above.
+      shell.show(response, options, () => `${response.message}\n\n${renderCase(response.data as CaseView)}`)
+    })
 }
 
 function addList(cases: Command, shell: Shell): void {
@@ -101,7 +112,9 @@ function renderCases(cases: CaseView[]): string {
   return renderTable(['CASE', 'KIND', 'OWNER', 'PAYMENT', 'AMOUNT', 'RECEIVED', 'OPENED', 'STATE'], rows)
 }
 
-function renderCase({ resolutions, proposal, ...record }: CaseView): string {
+function renderCase({ resolutions, proposal, customer, ...record }: CaseView): string {
   const waiting = proposal ? { proposal: JSON.stringify(proposal) } : {}
-  return renderRecord({ ...record, ...waiting, resolutions: resolutions.join(', ') })
+  const { firstname, lastname, email } = customer
+  const payer = { customer: `${firstname} ${lastname} <${email}>` }
+  return renderRecord({ ...record, ...payer, ...waiting, resolutions: resolutions.join(', ') })
 }

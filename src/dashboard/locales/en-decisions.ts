@@ -34,6 +34,25 @@ export const EN_DECISIONS = {
   done_request_rejected: 'The request was rejected.',
   done_request_withdrawn: 'The request was withdrawn.',
   formerMember: 'A former member of the team',
+  caseApproveTitle: 'Approve the proposal',
+  caseApproveText: 'You are the second person. This is carried out at once: {resolution}.',
+  caseApproveNote: 'Your note, if you want to add one',
+  caseApprove: 'Approve and carry out',
+  caseReject: 'Reject the proposal',
+  caseRejectReason: 'Reason; it is kept with the case',
+  caseOwnProposal:
+    'You have proposed this. Another person must approve it. You can withdraw it, or propose something else.',
+  caseWithdraw: 'Withdraw the proposal',
+  done_proposalEnded: 'The proposal has ended. The case is open.',
+  staleCase: 'Nothing was done: the case has changed since you opened this page.',
+  staleResolved: 'It was decided: {resolution}.',
+  staleProposed: 'A decision was proposed: {resolution}.',
+  staleNoProposal: 'The proposal was rejected or withdrawn.',
+  staleStatus: 'The payment has another status: {status}.',
+  staleAmount: 'The amount has changed.',
+  staleOther: 'Check the case, and decide again.',
+  staleEndpoint:
+    'Nothing was saved. Changed since you opened this page: {fields}. Here is the present state: enter your change again.',
 
   // Notes, receipts and saved views
   notes: 'Notes',

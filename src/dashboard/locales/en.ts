@@ -205,7 +205,7 @@ export const EN = {
   proofHint: 'Where the decision relies on the records of the provider',
   noteHint: 'Why you decide so; it is kept with the case',
   resolved: 'Decided',
-  proposed: 'Proposed: {resolution}. Another person must approve it by choosing the same.',
+  proposed: 'Proposed: {resolution}. Another person must approve it.',
   decideTitle: 'Decide',
   decide: 'What should happen?',
   decideButton: 'Decide',

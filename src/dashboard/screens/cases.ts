@@ -1,18 +1,20 @@
 // The queue of cases, and one case: what is known, what can be done, and the approval by a second person.
 
 import { isCurrency } from '../../core/currency.ts'
-import { ApiError } from '../../core/errors.ts'
+import type { ApiError } from '../../core/errors.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import { isFrom, type RefundLimits } from '../../refunds/limits/limit.ts'
 import type { Area } from '../frame/area.ts'
-import { badge, facts, field, notice, written } from '../frame/components.ts'
+import { badge, facts, notice, written } from '../frame/components.ts'
+import { orShowProblem } from '../frame/form-input.ts'
 import { type ListScreen, listScreens } from '../frame/list-screen.ts'
 import type { AreaRequest, Screen } from '../frame/screen.ts'
-import type { Texts } from '../frame/texts.ts'
 import { MERCHANTS_PATH } from '../ops/merchants.ts'
+import { caseForms, isOwnProposal } from './case/forms.ts'
 import { type NameOf, namesIn, peopleOf } from './case/people.ts'
 import type { Case } from './case/record.ts'
 import { lastAsked, loadTimeline, timelineCard } from './case/timeline.ts'
+import { changesOfProposal, changesSince } from './case/version.ts'
 import { PAYMENTS_PATH } from './payments.ts'
 
 const FILTERS: ListScreen<Case>['filters'] = [
@@ -78,6 +80,15 @@ export const caseScreens = (base: Area['path']): Screen<AreaRequest>[] => [
     stepUp: base === '/ops' ? true : returnsMuch,
     handle: resolve,
   },
+  {
+    method: 'POST',
+    path: '/cases/{uuid}/approve',
+    needs: ['cases.resolve'],
+    // It stands for a second person, and may move money.
+    stepUp: true,
+    handle: approve,
+  },
+  { method: 'POST', path: '/cases/{uuid}/reject', needs: ['cases.reject'], handle: reject },
 ]
 
 /** Whether money goes back, from the amount on before which people confirm who they are. */
@@ -103,7 +114,13 @@ async function load({ call, params: { uuid = '' } }: AreaRequest): Promise<Case>
   return (await call('cases.get', { params: { uuid } })).data as Case
 }
 
-async function show(request: AreaRequest, one: Case, problem?: ApiError) {
+interface Refused {
+  problem?: ApiError
+  /** What has changed since the form was made, in sentences. */
+  changes?: readonly string[]
+}
+
+async function show(request: AreaRequest, one: Case, { problem, changes }: Refused = {}) {
   const { texts, query } = request
   const { t } = texts
   const title = texts.word('case', one.kind)
@@ -111,10 +128,12 @@ async function show(request: AreaRequest, one: Case, problem?: ApiError) {
   const asked = lastAsked(entries, one, texts, nameOf)
   const body = html`<div class="head"><h1>${title}</h1>${badge(texts, one.state)}</div>
 ${query.done === 'resolve' && notice('good', html`<p>${t(DONE[one.state])}</p>`)}
+${query.done === 'reject' && one.state === 'open' && notice('good', html`<p>${t('done_proposalEnded')}</p>`)}
+${changes && notice('bad', html`<p>${t('staleCase')}</p>${changes.map((text) => html`<p>${text}</p>`)}`)}
 ${problem && notice('bad', html`<p>${problem.message}</p>`)}
 <div class="split"><div><section class="card"><p>${texts.word('meaning', one.kind)}</p>${caseFacts(request, one, { asked, nameOf })}</section>${timelineCard(request, entries, one, nameOf)}</div>
-<div>${one.proposal && proposal(one.proposal, texts, nameOf)}${resolveForm(request, one)}</div></div>`
-  return { title, body, http: problem ? 422 : 200 }
+<div>${caseForms(request, one, nameOf)}</div></div>`
+  return { title, body, http: changes ? 409 : problem ? 422 : 200 }
 }
 
 /** What the form has done. A case that is still open stays so because the gateway does not know. */
@@ -161,46 +180,58 @@ const customerName = ({ firstname, lastname, email, phone }: NonNullable<Case['c
 const paymentLink = ({ paymentUuid, paymentReference }: Case) =>
   html`<a href="${PAYMENTS_PATH}/${paymentUuid}">${written(paymentReference)}</a>`
 
-function proposal(
-  { resolution, note, by, at }: NonNullable<Case['proposal']>,
-  texts: Texts,
-  nameOf: NameOf,
-): Html {
-  const { t } = texts
-  return notice(
-    'wait',
-    html`<p>${t('proposed', { resolution: texts.word('resolution', resolution) })}</p><p>${written(note)}</p><p>${peopleOf(by, texts, nameOf)}</p><p>${texts.time(at)}</p>`,
-  )
-}
-
-function resolveForm({ base, allows, postForm, texts, form }: AreaRequest, one: Case): Html | null {
-  const { t } = texts
-  if (!allows('cases.resolve') || one.resolutions.length === 0 || one.resolvedAt !== null) return null
-  const chosen = form.resolution ?? one.proposal?.resolution
-  const choices = one.resolutions.map(
-    (value) =>
-      html`<label class="tick"><input type="radio" name="resolution" value="${value}" required${value === chosen && html` checked`}> <span>${texts.word('resolution', value)}<span class="sub">${texts.word('effect', value)}</span></span></label>`,
-  )
-  const fields = html`<fieldset><legend>${t('decide')}</legend>${choices}</fieldset>
-${field('proof', t('proof'), { value: form.proof ?? one.proposal?.proof ?? '', hint: t('proofHint') })}
-${field('note', t('note'), { value: form.note ?? '', isRequired: true, hint: t('noteHint') })}<button>${t('decideButton')}</button>`
-  return html`<section class="card"><h2>${t('decideTitle')}</h2>${postForm(`${pathIn(base)}/${one.uuid}/resolve`, fields)}</section>`
+/** The decision was made or proposed before with the same form. */
+function isRepeated(request: AreaRequest, one: Case): boolean {
+  const { resolution, proof = '' } = request.form
+  const own = isOwnProposal(request, one) ? one.proposal : null
+  const isSame = (made: { resolution: string | null; proof: string | null } | null) =>
+    made?.resolution === resolution && (made?.proof ?? '') === proof
+  return isSame(one) || isSame(own)
 }
 
 async function resolve(request: AreaRequest) {
-  const {
-    call,
-    params: { uuid = '' },
-    form,
-    submission,
-  } = request
-  const { resolution = '', note = '', proof } = form
-  try {
-    const body = { resolution, note, ...(proof && { proof }) }
-    await call('cases.resolve', { params: { uuid }, body, idempotencyKey: submission })
-    return { redirectTo: `${pathIn(request.base)}/${uuid}?done=resolve` }
-  } catch (error) {
-    if (error instanceof ApiError) return show(request, await load(request), error)
-    throw error
-  }
+  const { form, texts } = request
+  const { resolution = '', note = '', proof, version = '' } = form
+  const one = await load(request)
+  const changes = isRepeated(request, one) ? [] : changesSince(version, one, texts)
+  if (changes.length > 0) return show(request, one, { changes })
+  return decide(request, 'cases.resolve', { resolution, note, ...(proof && { proof }) })
+}
+
+/** The form names the proposal that the person has seen. */
+async function approve(request: AreaRequest) {
+  const { proposedAt = '', approval } = request.form
+  const one = await load(request)
+  const { proposal } = one
+  if (proposal?.at !== proposedAt)
+    return show(request, one, { changes: changesOfProposal(one, request.texts) })
+  const { resolution, note, proof } = proposal
+  const body = { resolution, note: approval?.trim() || note, ...(proof !== null && { proof }), proposedAt }
+  return decide(request, 'cases.resolve', body)
+}
+
+async function reject(request: AreaRequest) {
+  const { proposedAt, reason } = request.form
+  const one = await load(request)
+  if (one.proposal && one.proposal.at !== proposedAt)
+    return show(request, one, { changes: changesOfProposal(one, request.texts) })
+  return decide(request, 'cases.reject', { proposedAt, ...(reason && { note: reason }) })
+}
+
+async function decide(
+  request: AreaRequest,
+  operation: 'cases.resolve' | 'cases.reject',
+  body: Record<string, unknown>,
+) {
+  const { base, call, params, submission } = request
+  const { uuid = '' } = params
+  return orShowProblem(
+    async () => {
+      await call(operation, { params: { uuid }, body, idempotencyKey: submission })
+      return {
+        redirectTo: `${pathIn(base)}/${uuid}?done=${operation === 'cases.reject' ? 'reject' : 'resolve'}`,
+      }
+    },
+    async (problem) => show(request, await load(request), { problem }),
+  )
 }

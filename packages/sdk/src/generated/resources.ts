@@ -71,6 +71,7 @@ import type {
   RefundsExportQuery,
   RefundsListQuery,
   RejectP2PPaymentRequest,
+  RejectProposal,
   Replay,
   ReplayEventRequest,
   ReplayPeriodRequest,
@@ -163,7 +164,7 @@ export interface PaymentsResource {
   /**
    * Get the timeline of a payment or charge.
    *
-   * For support: what happened, oldest first: changes of the status, attempts, status checks at the gateway, refunds, disputes, cases, events and their deliveries. At most 1,000 entries.
+   * What happened, oldest first: changes of the status, attempts, status checks, refunds, disputes, cases, events and their deliveries. At most 1,000 entries.
    *
    * Needs the scope `checkout:read` and the scope `charges:read`.
    *
@@ -441,7 +442,7 @@ export interface CasesResource {
   /**
    * List the cases that need your decision.
    *
-   * A case is opened where a payment or refund cannot end by itself: another amount arrived, or a refund failed after its success. Each is also reported by the event payment.needs_review. Open ones by default, newest first.
+   * Payments and refunds that cannot end by themselves. The event payment.needs_review reports each. Open ones by default, newest first.
    *
    * Needs the scope `cases:read`.
    *
@@ -451,7 +452,7 @@ export interface CasesResource {
   /**
    * Get a case.
    *
-   * A case that the operator decides (owner: operator) can be read but not resolved; its resolutions are empty.
+   * A case that the operator decides (owner) can be read but not resolved.
    *
    * Needs the scope `cases:read`.
    *
@@ -461,13 +462,23 @@ export interface CasesResource {
   /**
    * Resolve a case.
    *
-   * Decides what happens with the payment or refund. The field resolutions of the case lists what is possible. The same resolution and proof again return the record, with Idempotent-Replayed: true. After another resolution the response is 409 case_resolved, which names the one that stands. Where your settings (caseApprovals) require a second person, the first call proposes the resolution (state awaiting_approval), and the same resolution and proof with an API key of another person approve it: one that the operator has created, and that was not created or rotated with the first key.
+   * Decides what happens with the payment or refund; the field resolutions lists what is possible. The same resolution and proof again return the record. After another one the response is 409 case_resolved, which names the one that stands. Where your settings (caseApprovals) require a second person, the first call proposes (state awaiting_approval), and the same resolution and proof approve it with an API key of another person, which the operator has created.
    *
    * Needs the scope `cases:write`.
    *
    * `POST /api/v1/cases/{uuid}/resolve`
    */
   resolve(uuid: string, body: ResolveCaseRequest, options?: RequestOptions | undefined): ApiPromise<Case>
+  /**
+   * Reject or withdraw a proposal.
+   *
+   * Another person rejects the proposed resolution, or who proposed it withdraws it.
+   *
+   * Needs the scope `cases:write`.
+   *
+   * `POST /api/v1/cases/{uuid}/reject`
+   */
+  reject(uuid: string, body?: RejectProposal | undefined, options?: RequestOptions | undefined): ApiPromise<Case>
   /**
    * Export the cases that need your decision as CSV.
    *
@@ -484,6 +495,7 @@ export const cases: Resource<CasesResource> = {
   list: 'GET /api/v1/cases query list',
   get: 'GET /api/v1/cases/{uuid}',
   resolve: 'POST /api/v1/cases/{uuid}/resolve body',
+  reject: 'POST /api/v1/cases/{uuid}/reject body',
   export: 'GET /api/v1/cases/export query file',
 }
 

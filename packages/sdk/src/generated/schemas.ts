@@ -187,19 +187,19 @@ export interface Case {
   paymentReference: string
   /** The status of the payment now. */
   paymentStatus: PaymentStatus
-  /** The uuid of the attempt that needs the decision. */
+  /** The uuid of the attempt. */
   attemptUuid: string
-  /** The uuid of the refund that needs the decision. Null if it is not about one. */
+  /** The uuid of the refund. Null if it is not about one. */
   refundUuid: string | null
   /** The amount that was asked for. A decimal in major units. */
   amount: string
   /** The ISO 4217 code of the currency. */
   currency: CurrencyCode
-  /** The amount that the provider reports as paid, in major units of receivedCurrency. Null if it is not known. */
+  /** The amount that the provider reports as paid, in receivedCurrency. Null if it is not known. */
   amountReceived: string | null
   /** The currency in which it was paid, as the provider writes it. Null if it is not known. */
   receivedCurrency: string | null
-  /** The amount of the refund, a decimal in major units. Null if the case is not about one. */
+  /** The amount of the refund. Null if the case is not about one. */
   refundAmount: string | null
   /** The gateway of the attempt. */
   paymentGateway: string
@@ -221,7 +221,7 @@ export interface Case {
   note: string | null
   /** The provider’s reference that proves the resolution. Null if none was given. */
   proof: string | null
-  /** Who resolved it: `key:` and the keyId of an API key, `user:` and the id of a person, `operator` or `operator:` and the name of the person, or `service`. Null while it is open. */
+  /** Who resolved it: `key:` and a keyId, `user:` and the id of a person, `operator` or `service`. Null while it is open. */
   resolvedBy: string | null
   /** A resolution that waits for the approval of another person. Null if there is none. */
   proposal: CaseProposal | null
@@ -242,7 +242,7 @@ export interface CaseProposal {
   note: string
   /** The provider’s reference that proves it. Null if none was given. */
   proof: string | null
-  /** Who proposed it: `key:` and the keyId of an API key, `user:` and the id of a person, or `operator:` and the name of the person. */
+  /** Who proposed it, as in resolvedBy. */
   by: string
   /** When it was proposed, in UTC. */
   at: string
@@ -1374,6 +1374,13 @@ export interface RejectP2PPaymentRequest {
   reason?: string | undefined
 }
 
+export interface RejectProposal {
+  /** Why. */
+  note?: string | undefined
+  /** Fail unless this proposal stands: its `at`. */
+  proposedAt?: string | undefined
+}
+
 /** Events that are delivered again. */
 export interface Replay {
   /** The id of this record, a UUID. */
@@ -1427,12 +1434,14 @@ export type RequestedP2PPayment = Payment & {
 }
 
 export interface ResolveCaseRequest {
-  /** accept: Take what was received. The payment succeeds with this amount, or the money goes back to the wallet. A refund at the provider that could not be booked is debited from the wallet. A paid payment about which the gateway’s answer is unknown, or whose dispute is in another currency, stays as it is. return: Give the money back to the payer: through the gateway, or with a proof if it was given back already. An open payment fails. ask_again: Check the status at the gateway now. The case stays open if the gateway does not know. mark_paid: The provider’s own records show that it was paid. The payment succeeds. A proof is required. mark_failed: The provider’s own records show that nothing was paid or given back. The payment or refund fails. write_off: Give up what is held for the payer, and close the case. An open payment fails. Operators only. */
+  /** accept: Take what was received: the payment succeeds with this amount, or the money goes back to the wallet. A refund that could not be booked is debited from the wallet. A paid payment stays as it is. return: Give the money back to the payer: through the gateway, or with a proof if it was given back already. An open payment fails. ask_again: Check the status at the gateway now. The case stays open if the gateway does not know. mark_paid: The provider’s records show that it was paid: the payment succeeds. A proof is required. mark_failed: The provider’s records show that nothing was paid or given back: the payment or refund fails. write_off: Give up what is held for the payer, and close the case. An open payment fails. Operators only. */
   resolution: CaseResolution
   /** Why you decide so. It is kept with the case. */
   note: string
-  /** The provider’s own reference, where the resolution relies on its records. */
+  /** The provider’s reference, if the resolution relies on its records. */
   proof?: string | null | undefined
+  /** Fail unless this proposal stands: its `at`. */
+  proposedAt?: string | undefined
 }
 
 export interface RevokeApiKeyRequest {
@@ -1552,15 +1561,15 @@ export interface TestClock {
 export interface TimelineEntry {
   /** When it happened, in UTC. */
   at: string
-  /** `status_changed`: The status of the payment changed. `attempt_started`: An attempt at a gateway started. `payer_returned`: The payer came back from the page of the gateway. `payer_sent`: The payer said that the money was sent. `gateway_asked`: The gateway was asked about the outcome of an attempt: the last time, with the number of times. `attempt_ended`: An attempt ended. `settled`: The money became available in the wallet. `refund_approval_requested`: A person asked for a refund that another person must approve. `refund_approval_decided`: A request for a refund was approved, rejected or withdrawn; the status says which. `refund_requested`: A refund was requested. `refund_ended`: A refund ended. `refund_failed_late`: The gateway reported that a refund failed after its success. `refund_credited_back`: The amount of a refund that failed after its success is in the wallet again. `dispute_opened`: The payer disputed the payment. `dispute_closed`: A dispute was decided. `case_opened`: A case was opened that a person must resolve; the status is its kind. `case_resolved`: A case was resolved; the status is the resolution. `event`: An event was recorded. `delivery`: An event was sent to a webhook endpoint. */
+  /** `payer_returned`: The payer came back from the page of the gateway. `payer_sent`: The payer said that the money was sent. `gateway_asked`: The gateway was asked about the outcome of an attempt, for the last time. `settled`: The money became available in the wallet. `refund_approval_requested`: A person asked for a refund that another must approve. `refund_approval_decided`: A request for a refund was approved, rejected or withdrawn. `refund_failed_late`: The gateway reported that a refund failed after its success. `refund_credited_back`: The amount of such a refund is in the wallet again. `case_opened`: A case was opened; the status is its kind. `case_resolved`: A case was resolved; the status is the resolution. `delivery`: An event was sent to a webhook endpoint. */
   type: "status_changed" | "attempt_started" | "payer_returned" | "payer_sent" | "gateway_asked" | "attempt_ended" | "settled" | "refund_approval_requested" | "refund_approval_decided" | "refund_requested" | "refund_ended" | "refund_failed_late" | "refund_credited_back" | "dispute_opened" | "dispute_closed" | "case_opened" | "case_resolved" | "event" | "delivery"
   /** What happened, in a sentence for people. It may change. */
   message: string
-  /** The id of the attempt, refund, request for a refund, dispute, case or event that it is about. Null if there is none. */
+  /** The id of the attempt, refund, request for a refund, dispute, case or event. Null if there is none. */
   uuid: string | null
-  /** The new status, the type of the event, or the response to a delivery. Null for other entries. */
+  /** The new status, the event type, or the response to a delivery. Null for other entries. */
   status: string | null
-  /** The gateway of the attempt or refund. Null for entries that are about neither. */
+  /** The gateway of the attempt or refund. Null for other entries. */
   paymentGateway: string | null
   /** The amount that it is about, in major units. Null if there is none. */
   amount: string | null

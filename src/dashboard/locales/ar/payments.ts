@@ -80,7 +80,7 @@ export const AR_PAYMENTS = {
   proofHint: 'إذا اعتمد القرار على سجلات مزوّد الخدمة',
   noteHint: 'سبب قرارك؛ يُحفظ مع القضية',
   resolved: 'تقرّر',
-  proposed: 'مقترح: {resolution}. يجب أن يوافق شخص آخر باختيار القرار نفسه.',
+  proposed: 'مقترح: {resolution}. يجب أن يوافق شخص آخر.',
   decideTitle: 'القرار',
   decide: 'ماذا يجب أن يحدث؟',
   decideButton: 'اتخاذ القرار',

@@ -82,7 +82,7 @@ export const FR_PAYMENTS = {
   proofHint: 'Si la décision s’appuie sur les registres du prestataire',
   noteHint: 'La raison de votre décision ; elle est conservée avec le dossier',
   resolved: 'Décidé',
-  proposed: 'Proposé : {resolution}. Une autre personne doit l’approuver en choisissant la même décision.',
+  proposed: 'Proposé : {resolution}. Une autre personne doit l’approuver.',
   decideTitle: 'Décider',
   decide: 'Que faut-il faire ?',
   decideButton: 'Décider',

@@ -81,7 +81,7 @@ export const PT_PAYMENTS = {
   proofHint: 'Quando a decisão se baseia nos registos do prestador',
   noteHint: 'Porque decide assim; fica guardado com o caso',
   resolved: 'Decidido',
-  proposed: 'Proposto: {resolution}. Outra pessoa tem de aprovar, escolhendo o mesmo.',
+  proposed: 'Proposto: {resolution}. Outra pessoa tem de aprovar.',
   decideTitle: 'Decidir',
   decide: 'O que deve acontecer?',
   decideButton: 'Decidir',

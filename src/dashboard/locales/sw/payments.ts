@@ -81,7 +81,7 @@ export const SW_PAYMENTS = {
   proofHint: 'Ikiwa uamuzi unategemea rekodi za mtoa huduma',
   noteHint: 'Kwa nini unaamua hivyo; linahifadhiwa pamoja na kesi',
   resolved: 'Iliamuliwa',
-  proposed: 'Imependekezwa: {resolution}. Mtu mwingine lazima aidhinishe kwa kuchagua hilo hilo.',
+  proposed: 'Imependekezwa: {resolution}. Mtu mwingine lazima aidhinishe.',
   decideTitle: 'Amua',
   decide: 'Nini kifanyike?',
   decideButton: 'Amua',

@@ -4,4 +4,6 @@ import type { CaseRecord } from '../../../cases/schema.ts'
 
 /** Only operators see whose case it is. */
 export type Case = Static<typeof CaseRecord> &
-  Partial<Pick<Static<typeof OperatorCaseRecord>, 'merchantUuid' | 'merchantName' | 'customer'>>
+  Partial<
+    Pick<Static<typeof OperatorCaseRecord>, 'merchantUuid' | 'merchantName' | 'customer' | 'isOwnProposal'>
+  >

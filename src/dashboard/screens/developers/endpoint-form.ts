@@ -1,5 +1,6 @@
 // The fields of a webhook endpoint, when it is added and when it is changed.
 
+import { createHash } from 'node:crypto'
 import { type ApiError, errorFromIssues } from '../../../core/errors.ts'
 import { EVENT_PATTERNS, EVENT_TYPE_NAMES } from '../../../core/event-types.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
@@ -53,4 +54,24 @@ export function endpointInput(form: ScreenRequest['form']) {
 export function requireEvents({ t }: Texts, { events }: Pick<EndpointInput, 'events'>): void {
   if (events.length === 0)
     throw errorFromIssues([{ field: 'events', code: 'required', message: t('endpointNoEvents') }])
+}
+
+const FIELDS = ['url', 'description', 'events'] as const
+
+const textOf = (input: EndpointInput, name: (typeof FIELDS)[number]) =>
+  JSON.stringify(name === 'events' ? input.events.toSorted() : (input[name] ?? ''))
+
+const hashOf = (text: string) => createHash('sha256').update(text).digest('base64url').slice(0, 8)
+
+/** What the form was made from, by field: it has every field, so an older one would undo the change of another person. */
+export const endpointVersion = (input: EndpointInput): string =>
+  FIELDS.map((name) => hashOf(textOf(input, name))).join('.')
+
+/** The labels of the fields that have changed since; none if the change was saved with the same form. */
+export function changedFields(form: ScreenRequest['form'], endpoint: EndpointInput, texts: Texts): string[] {
+  const now = endpointVersion(endpoint).split('.')
+  if (endpointVersion(endpointInput(form)) === now.join('.')) return []
+  const seen = (form.version ?? '').split('.')
+  const labels = endpointLabels(texts)
+  return FIELDS.filter((_, index) => seen[index] !== now[index]).map((name) => labels[name])
 }

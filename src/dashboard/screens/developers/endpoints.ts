@@ -10,7 +10,14 @@ import { listScreens } from '../../frame/list-screen.ts'
 import type { Screen, ScreenRequest } from '../../frame/screen.ts'
 import type { Texts } from '../../frame/texts.ts'
 import type { TextId } from '../../locales/en.ts'
-import { endpointFields, endpointInput, endpointLabels, requireEvents } from './endpoint-form.ts'
+import {
+  changedFields,
+  endpointFields,
+  endpointInput,
+  endpointLabels,
+  endpointVersion,
+  requireEvents,
+} from './endpoint-form.ts'
 import { healthCard } from './endpoint-health.ts'
 import { eventName } from './event-names.ts'
 import { developerTabs, ENDPOINTS_PATH, EVENTS_PATH } from './tabs.ts'
@@ -95,17 +102,27 @@ export function endpointFacts(endpoint: Endpoint, { texts }: ScreenRequest): Htm
   ])
 }
 
-async function show(request: ScreenRequest, endpoint: Endpoint, problem?: ApiError) {
-  const { texts, query, allows, form, postForm } = request
+interface Refused {
+  problem?: ApiError
+  /** The fields that have changed since the form was made. */
+  changed?: readonly string[]
+}
+
+async function show(request: ScreenRequest, endpoint: Endpoint, { problem, changed }: Refused = {}) {
+  const { texts, query, allows } = request
   const { t } = texts
-  const path = `${ENDPOINTS_PATH}/${endpoint.uuid}`
-  const input = problem && 'url' in form ? endpointInput(form) : endpoint
-  const edit = html`<section class="card"><h2>${t('endpointEdit')}</h2>${postForm(path, html`${endpointFields(texts, input, problem)}<button>${t('endpointSave')}</button>`)}</section>`
   const body = html`<div class="head"><h1>${written(endpoint.url)}</h1>${statusBadges(texts, endpoint)}</div>
-${developerTabs(request, ENDPOINTS_PATH)}${query.done && notice('good', html`<p>${t('done_saved')}</p>`)}${problemNotice(problem, endpointLabels(texts))}
-<div class="split"><div><section class="card">${endpointFacts(endpoint, request)}</section>${allows('webhookEndpoints.update') && edit}</div>
+${developerTabs(request, ENDPOINTS_PATH)}${query.done && notice('good', html`<p>${t('done_saved')}</p>`)}${changed && notice('bad', html`<p>${t('staleEndpoint', { fields: changed.join(', ') })}</p>`)}${problemNotice(problem, endpointLabels(texts))}
+<div class="split"><div><section class="card">${endpointFacts(endpoint, request)}</section>${allows('webhookEndpoints.update') && editForm(request, endpoint, problem)}</div>
 <div>${await healthCard(request, endpoint)}${actions(request, endpoint)}</div></div>`
-  return { title: endpoint.url, body, http: problem ? 422 : 200 }
+  return { title: endpoint.url, body, http: changed ? 409 : problem ? 422 : 200 }
+}
+
+function editForm({ texts, form, postForm }: ScreenRequest, endpoint: Endpoint, problem?: ApiError): Html {
+  const { t } = texts
+  const input = problem && 'url' in form ? endpointInput(form) : endpoint
+  const fields = html`<input type="hidden" name="version" value="${endpointVersion(endpoint)}">${endpointFields(texts, input, problem)}<button>${t('endpointSave')}</button>`
+  return html`<section class="card"><h2>${t('endpointEdit')}</h2>${postForm(`${ENDPOINTS_PATH}/${endpoint.uuid}`, fields)}</section>`
 }
 
 /** What can be done beside changing it. What cannot be undone is asked on a page of its own. */
@@ -128,7 +145,10 @@ ${isEnabled ? button('webhookEndpoints.update', 'disable', 'endpointDisable', 'e
 ${link('webhookEndpoints.delete', 'delete', 'endpointDelete')}</section>`
 }
 
-function save(request: ScreenRequest) {
+async function save(request: ScreenRequest) {
+  const endpoint = await loadEndpoint(request)
+  const changed = changedFields(request.form, endpoint, request.texts)
+  if (changed.length > 0) return show(request, endpoint, { changed })
   return change(request, endpointInput(request.form), (body) => requireEvents(request.texts, body))
 }
 
@@ -145,7 +165,7 @@ async function change<Body extends Record<string, unknown>>(
     await call('webhookEndpoints.update', { params: { uuid }, body, idempotencyKey: submission })
     return { redirectTo: `${ENDPOINTS_PATH}/${uuid}?done=saved` }
   } catch (error) {
-    if (error instanceof ApiError) return show(request, endpoint, error)
+    if (error instanceof ApiError) return show(request, endpoint, { problem: error })
     throw error
   }
 }
@@ -159,7 +179,7 @@ async function test(request: ScreenRequest) {
     const { id } = (await call('webhookEndpoints.test', input)).data as { id: string }
     return { redirectTo: `${EVENTS_PATH}/${id}?done=test` }
   } catch (error) {
-    if (error instanceof ApiError) return show(request, endpoint, error)
+    if (error instanceof ApiError) return show(request, endpoint, { problem: error })
     throw error
   }
 }
