@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
 import { inspect } from 'node:util'
 import { purgeTokens } from '../../../src/gateway-tokens/queries.ts'
+import { clearTokens } from '../../../src/gateway-tokens/store.ts'
 import { connectDb, sql } from '../../../src/kit/db/db.ts'
 import { testDatabaseUrl } from '../../support/database.ts'
 import { frozenClock } from '../../support/fake-clock.ts'
@@ -190,12 +191,10 @@ describe('the access token of an account', () => {
 
   it('is deleted with its revoked account, but its grants stay counted', async (t) => {
     const { provider, startProcess, rows } = await startTest(t)
-    const [merchantId, accountId] = [randomUUID(), randomUUID()]
-    await unscopedDb.query(insertMerchant, [merchantId])
-    await unscopedDb.query(insertAccount, [merchantId, accountId])
+    const accountId = randomUUID()
     await charge(startProcess({ owner: { accountId }, ration: RATION }).gateway)
     assert.equal(provider.grants(), 1)
-    await unscopedDb.query(revokeAccount, [accountId])
+    await clearTokens(unscopedDb, accountId)
     assert.deepEqual(await rows(), [{ sealed: null, grants: 1, leased: false }])
   })
 
@@ -287,16 +286,3 @@ const leaseToken = sql<unknown>`
 update gateway_tokens
 set leased_until = clock_timestamp() + interval '15 s', version = version + 1
 where gateway = $1`
-
-const insertMerchant = sql<unknown>`
-insert into merchants (id, name, mode, created_at, updated_at)
-values ($1, 'Duka', 'test', now(), now())`
-
-const insertAccount = sql<unknown>`
-insert into gateway_accounts (merchant_id, id, gateway, sealed, created_at, updated_at)
-values ($1, $2, 'tokenpay', 'v1.x', now(), now())`
-
-const revokeAccount = sql<unknown>`
-update gateway_accounts
-set revoked_at = now()
-where id = $1`
