@@ -156,15 +156,19 @@ begin
     array_agg(version), array_agg(created_at)
   into merchant_ids, ids, types, resource_types, resource_ids, versions, times
   from added;
+  with wanted as materialized (
+    select v.merchant_id, v.id as event_id, e.id as endpoint_id, v.resource_type, v.resource_id, v.version, v.created_at
+    from unnest(merchant_ids, ids, types, resource_types, resource_ids, versions, times)
+      as v (merchant_id, id, type, resource_type, resource_id, version, created_at)
+    join webhook_endpoints e on e.merchant_id = v.merchant_id
+    where e.status = 'enabled' and is_subscribed_to_event(e.id, e.events, v.type, v.resource_id)
+  )
   insert into deliveries (merchant_id, event_id, endpoint_id, resource_type, resource_id, version, due_at, created_at)
   select
-    v.merchant_id, v.id, e.id, v.resource_type, v.resource_id, v.version,
+    merchant_id, event_id, endpoint_id, resource_type, resource_id, version,
     -- Due now at the latest, also when the clock of the writer is ahead.
-    least(v.created_at, statement_timestamp()), v.created_at
-  from unnest(merchant_ids, ids, types, resource_types, resource_ids, versions, times)
-    as v (merchant_id, id, type, resource_type, resource_id, version, created_at)
-  join webhook_endpoints e on e.merchant_id = v.merchant_id
-  where e.status = 'enabled' and is_subscribed_to_event(e.id, e.events, v.type, v.resource_id);
+    least(created_at, statement_timestamp()), created_at
+  from wanted;
   return null;
 end
 $$;

@@ -32,12 +32,12 @@ describe('the fan-out of events', () => {
     const { rows } = await client.query<{ source: string }>(
       `select prosrc as source from pg_proc where proname = 'fan_out_events'`,
     )
-    const text = /insert into deliveries[^;]*/
+    const text = /with wanted [^;]*/
       .exec(rows[0]?.source ?? '')?.[0]
       ?.replace(/unnest\(merchant_ids,[^)]*\)/, `unnest(${VARIABLES})`)
     const scans = await scansOf(client, {
       name: 'fan_out',
-      text: text ?? assert.fail('fan_out_events has no insert into deliveries'),
+      text: text ?? assert.fail('fan_out_events reads no endpoints'),
     })
     assert.deepEqual(
       scans

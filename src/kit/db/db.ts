@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import pg from 'pg'
-import { type QueryScope, scopeOf, UNSCOPED } from './tenant-query.ts'
+import { markDistributed, type QueryScope, scopeOf, UNSCOPED } from './tenant-query.ts'
 
 export interface Statement<Row> {
   readonly name: string
@@ -184,7 +184,7 @@ export function connectDb(options: DbOptions): ConnectedDb {
       afterCommit: (action) => void actions.push(action),
     }
     try {
-      await client.query(withTimeout(scope.begin, timeoutMs))
+      await scope.begin(client, timeoutMs)
       const result = await work(tx)
       await assertReplicated(client, () => client.query(withTimeout('commit', timeoutMs)))
       writes += 1
@@ -290,10 +290,15 @@ function createConnectionEpochs(pool: pg.Pool): ConnectionEpochs {
   }
 }
 
+const SERVER_KIND = `select
+  current_setting('transaction_read_only') = 'on' as is_read_only,
+  current_setting('citus.propagate_set_commands', true) is not null as is_distributed`
+
 /** After a failover the address may still lead to a read-only server. */
 async function requireWritable(client: pg.PoolClient): Promise<void> {
-  const { rows } = await client.query(withTimeout('show transaction_read_only', ACQUIRE_TIMEOUT_MS))
-  if (rows[0]?.transaction_read_only === 'on')
+  const { rows } = await client.query(withTimeout(SERVER_KIND, ACQUIRE_TIMEOUT_MS))
+  if (rows[0]?.is_distributed) markDistributed(client)
+  if (rows[0]?.is_read_only)
     throw new Error('the server takes no writes: it is a standby, or was made read-only')
 }
 

@@ -9,7 +9,7 @@ type SentQuery = pg.QueryConfig & { name: string; query_timeout?: number }
 
 /** The scope of a database handle: one merchant, or unscoped. */
 export interface QueryScope {
-  begin: string
+  begin(client: pg.PoolClient, timeoutMs: number | undefined): Promise<void>
   /** A plan belongs to the role it was made for: under one name, each change of the role would replan it. */
   prefix: string
   /** A single statement outside a transaction. */
@@ -18,7 +18,7 @@ export interface QueryScope {
 
 /** Sees the rows of every merchant. */
 export const UNSCOPED: QueryScope = {
-  begin: 'begin',
+  begin: (client, timeoutMs) => run(client, 'begin', timeoutMs),
   prefix: '',
   send: (client, query) => client.query(query),
 }
@@ -43,16 +43,46 @@ function setterOf(merchantId: string | undefined, audit: string | undefined): Se
   return { name: 'set_tenant_role_audit', text: withAudit, values: [merchantId, audit] }
 }
 
+// A distributed schema (Citus) has its rows on another node. Settings reach it only as SET LOCAL, one per statement, in a
+// transaction that was begun.
+const distributed = new WeakSet<pg.PoolClient>()
+
+/** The server of this connection has the extension that distributes schemas. */
+export function markDistributed(client: pg.PoolClient): void {
+  distributed.add(client)
+}
+
+function settingsOf(merchantId: string | undefined, audit: string | undefined): string[] {
+  const tenant = ['set local role cowry_merchant', `set local app.merchant_id = '${merchantId}'`]
+  return [
+    `set local citus.propagate_set_commands = 'local'`,
+    ...(merchantId === undefined ? [] : tenant),
+    ...(audit === undefined ? [] : [`set local app.audit = ${pg.escapeLiteral(audit)}`]),
+  ]
+}
+
+async function run(client: pg.PoolClient, text: string, timeoutMs: number | undefined): Promise<void> {
+  const config: pg.QueryConfig & { query_timeout: number | undefined } = { text, query_timeout: timeoutMs }
+  await client.query(config)
+}
+
 export function scopeOf(merchantId: string | undefined, audit?: string): QueryScope {
   // The id is written into the statement text.
   if (merchantId !== undefined && !/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(merchantId))
     throw new Error('the id of a merchant is a UUID')
   const setter = setterOf(merchantId, audit)
   if (!setter) return UNSCOPED
+  const settings = settingsOf(merchantId, audit)
   return {
-    begin: `begin; ${withValues(setter)}`,
+    begin: async (client, timeoutMs) => {
+      if (!distributed.has(client)) return run(client, `begin; ${withValues(setter)}`, timeoutMs)
+      for (const text of ['begin', ...settings]) await run(client, text, timeoutMs)
+    },
     prefix: merchantId === undefined ? '' : 'm',
-    send: (client, query) => sendScoped(client, setter, query),
+    send: (client, query) =>
+      distributed.has(client)
+        ? sendInTransaction(client, settings, query)
+        : sendScoped(client, setter, query),
   }
 }
 
@@ -64,6 +94,31 @@ function withValues({ text, values }: Setter): string {
 async function sendScoped(client: pg.PoolClient, setter: Setter, config: SentQuery): Promise<pg.QueryResult> {
   const isNamed = config.name !== ''
   if (isNamed) await prepareSetter(client, setter, config.query_timeout)
+  return sendAfter(client, [{ ...setter, name: isNamed ? setter.name : '' }], config)
+}
+
+async function sendInTransaction(
+  client: pg.PoolClient,
+  settings: readonly string[],
+  config: SentQuery,
+): Promise<pg.QueryResult> {
+  const steps = ['begin', ...settings].map((text) => ({ name: '', text, values: [] }))
+  try {
+    const result = await sendAfter(client, steps, config)
+    await run(client, 'commit', config.query_timeout)
+    return result
+  } catch (error) {
+    await run(client, 'rollback', config.query_timeout).catch(() => undefined)
+    throw error
+  }
+}
+
+/** Sends the statement after others, in one round trip. */
+function sendAfter(
+  client: pg.PoolClient,
+  steps: readonly Setter[],
+  config: SentQuery,
+): Promise<pg.QueryResult> {
   return new Promise((resolve, reject) => {
     // Without the mode, the driver would send a statement without name and values by the simple protocol, and skip the
     // settings.
@@ -72,7 +127,7 @@ async function sendScoped(client: pg.PoolClient, setter: Setter, config: SentQue
     // A boundary: the driver's types leave out how its queries write to the connection.
     const driverQuery = query as unknown as DriverQuery
     driverQuery.query_timeout = config.query_timeout
-    client.query(prependSetter(driverQuery, { ...setter, name: isNamed ? setter.name : '' }))
+    client.query(prependSteps(driverQuery, steps))
   })
 }
 
@@ -104,23 +159,25 @@ interface DriverQuery extends pg.Submittable {
   handleCommandComplete(message: unknown, connection: DriverConnection): void
 }
 
-/** The same query with the settings before it, whose reply is ignored. If they fail, the server skips the rest. */
-function prependSetter(query: DriverQuery, { name, text, values }: Setter): DriverQuery {
+/** The same query with others before it, whose replies are ignored. If one fails, the server skips the rest. */
+function prependSteps(query: DriverQuery, steps: readonly Setter[]): DriverQuery {
   const { prepare, handleDataRow, handleCommandComplete } = query
-  let isSet = false
+  let done = 0
   return Object.assign(query, {
     prepare(connection: DriverConnection) {
-      if (name === '') connection.parse({ name, text })
-      connection.bind({ statement: name, values })
-      connection.execute({})
+      for (const { name, text, values } of steps) {
+        if (name === '') connection.parse({ name, text })
+        connection.bind({ statement: name, values })
+        connection.execute({})
+      }
       prepare.call(query, connection)
     },
     handleDataRow(message: unknown) {
-      if (isSet) handleDataRow.call(query, message)
+      if (done === steps.length) handleDataRow.call(query, message)
     },
     handleCommandComplete(message: unknown, connection: DriverConnection) {
-      if (isSet) handleCommandComplete.call(query, message, connection)
-      isSet = true
+      if (done === steps.length) handleCommandComplete.call(query, message, connection)
+      else done += 1
     },
   })
 }
