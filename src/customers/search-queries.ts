@@ -6,6 +6,7 @@ import { SERVED_COUNTRIES } from '../core/currency.ts'
 import { searchQueryOf } from '../core/search-text.ts'
 import { type Db, sql } from '../kit/db/db.ts'
 import { listRows, listStatements, periodValues } from '../kit/db/list-statements.ts'
+import { boundedSearch, searchBounded } from '../kit/db/lists/bounded-search.ts'
 import { type CountedRows, keysetPosition, type ListWindow, substringPattern } from '../kit/db/pagination.ts'
 import { possibleNumbers } from '../kit/phone.ts'
 import { CUSTOMER, type CustomerRow } from './customer.ts'
@@ -41,10 +42,7 @@ async function isFrequent(db: Db, values: readonly unknown[]): Promise<boolean> 
 }
 
 type Order = ListWindow['order']
-type SearchedRow = { total: number; lastAt: Date | null; lastId: string | null } & (
-  | CustomerRow
-  | { id: null }
-)
+type SearchedRow = { total: number } & (CustomerRow | { id: null })
 
 const directionOf = (order: Order) => (order === 'desc' ? ' desc' : '')
 
@@ -53,9 +51,9 @@ function isAfter(order: Order, [time, id]: readonly [string, string]): string {
   return `created_at ${operator}= ${time}::timestamptz and (created_at, id) ${operator} (${time}::timestamptz, ${id}::uuid)`
 }
 
-/** The customers of the relation `page`, with what the search says of itself. */
-const shown = (order: Order, about: string) => `
-select ${about}, c.*
+/** The customers of the relation `page`, and how many were found. */
+const shown = (order: Order) => `
+select (select count(*)::integer from found) as total, c.*
 from (select 1) as one
 left join (
   select ${CUSTOMER.select()}
@@ -87,37 +85,18 @@ page as (
   order by created_at${directionOf(order)}, id${directionOf(order)}
   limit $8
   offset $9
-)${shown(order, '(select count(*)::integer from found) as total, null::timestamptz as "lastAt", null::uuid as "lastId"')}`
+)${shown(order)}`
 
 const FOUND = { desc: finding('desc'), asc: finding('asc') }
 
-const MOST_LOOKED_AT = '2000'
-
-/** The last one that was looked at, if there may be more. */
-const last = (order: Order, column: string) =>
-  `(select ${column} from looked order by created_at${directionOf(order)}, id${directionOf(order)} offset ${MOST_LOOKED_AT} - 1 limit 1)`
-
-const looking = (order: Order) => sql<SearchedRow>`
-with looked as materialized (
-  select id, created_at, search_text like $4 as fits
-  from customers
-  where ${IN_PERIOD} and ${isAfter(order, ['$5', '$6'])}
-  order by created_at${directionOf(order)}, id${directionOf(order)}
-  limit ${MOST_LOOKED_AT}
-),
-page as (
-  select id
-  from looked
-  where fits
-  order by created_at${directionOf(order)}, id${directionOf(order)}
-  limit $7
-  offset $8
-)${shown(
-  order,
-  `(select count(*)::integer from looked where fits) as total, ${last(order, 'created_at')} as "lastAt", ${last(order, 'id')} as "lastId"`,
-)}`
-
-const LOOKED = { desc: looking('desc'), asc: looking('asc') }
+const FREQUENT = boundedSearch<CustomerRow>({
+  columns: CUSTOMER.select('c'),
+  table: 'customers',
+  alias: 'c',
+  fits: 'c.search_text like $4',
+  filterValues: 1,
+  most: 2_000,
+})
 
 /** Customers have their number in E.164; people read it out as they dial it. */
 export const phonesOf = (text: string) => possibleNumbers(text, SERVED_COUNTRIES)
@@ -167,31 +146,14 @@ async function searchFrequent(
   text: string,
   window: ListWindow,
 ): Promise<CountedRows<CustomerRow>> {
-  const page = await look(db, merchantId, text, window)
-  const whole = window.after === null ? page : await look(db, merchantId, text, { ...window, after: null })
-  const [{ total, lastId } = { total: 0, lastId: null }] = whole
-  const found = lastId === null ? undefined : await findCustomerByEmail(db, merchantId, text)
-  const exact = found && isInPeriod(found, window) ? found : undefined
-  if (exact)
-    return { rows: window.after === null && window.offset === 0 ? [exact] : [], counted: 1, isPartial: true }
-  const [{ lastAt: at, lastId: id } = { lastAt: null, lastId: null }] = page
-  return {
-    rows: rowsOf(page),
-    counted: total,
-    isPartial: lastId !== null,
-    ...(at && id && { lookedTo: { at, id } }),
-  }
+  const page = await searchBounded(db, FREQUENT, merchantId, window, [substringPattern(text)])
+  const exact = page.isPartial ? await findCustomerByEmail(db, merchantId, text) : undefined
+  if (!exact || !isInPeriod(exact, window)) return page
+  return { rows: window.after === null && window.offset === 0 ? [exact] : [], counted: 1, isPartial: true }
 }
 
 const isInPeriod = ({ createdAt }: CustomerRow, { createdFrom, createdTo }: ListWindow) =>
   (createdFrom === null || createdAt >= createdFrom) && (createdTo === null || createdAt <= createdTo)
-
-async function look(db: Db, merchantId: string, text: string, window: ListWindow): Promise<SearchedRow[]> {
-  return db.query(LOOKED[window.order], [
-    ...[...periodValues(merchantId, window), substringPattern(text)],
-    ...pageValues(window),
-  ])
-}
 
 const selectByPhone = sql<{ id: string }>`
 select id
