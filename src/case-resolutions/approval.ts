@@ -8,6 +8,7 @@ import { type CaseDecision, lockOpenCase, proposeResolution } from '../cases/ope
 import { isCurrency } from '../core/currency.ts'
 import { ApiError } from '../core/errors.ts'
 import { type Money, money } from '../core/money.ts'
+import { withoutOperatorNames } from '../core/text/operator-names.ts'
 import { addMs } from '../kit/clock.ts'
 import type { Tx } from '../kit/db/db.ts'
 import { isReplay, type KeyClaim } from '../kit/db/idempotency.ts'
@@ -174,7 +175,8 @@ function bothNotes(proposal: { note: string }, by: string, { note }: ResolutionR
 }
 
 function awaitingApproval(proposal: Proposal): ApiError {
-  const { resolution, by } = proposal
+  const { resolution } = proposal
+  const by = withoutOperatorNames(proposal.by)
   return new ApiError('case_awaiting_approval', {
     message: `${by} has proposed ${resolution}. Approve it by sending the same resolution and proof, or let ${by} propose another one. From ${replaceableAt(proposal).toISOString()} on, anyone who may decide can.`,
   })

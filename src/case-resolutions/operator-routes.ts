@@ -117,6 +117,6 @@ async function serialize({ db, cells }: PaymentsApp, actor: Actor, cases: readon
     const { merchantId: merchantUuid, proposal } = details.row
     const resolutions = resolutionsFor(actor, details)
     const isOwnProposal = proposal !== null && isOwn(proposal, actor)
-    return [{ ...toCaseRecord(details), resolutions, merchantUuid, ...ofCase, isOwnProposal }]
+    return [{ ...toCaseRecord(details, 'operator'), resolutions, merchantUuid, ...ofCase, isOwnProposal }]
   })
 }

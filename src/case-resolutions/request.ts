@@ -6,6 +6,7 @@ import { possibleResolutions } from '../cases/schema.ts'
 import { containsCardNumber } from '../core/card-number.ts'
 import { ApiError, errorFromIssues } from '../core/errors.ts'
 import type { Merchant, Principal } from '../core/merchant.ts'
+import { withoutOperatorNames } from '../core/text/operator-names.ts'
 
 export interface ResolutionRequest {
   resolution: Resolution
@@ -93,8 +94,9 @@ export function isSameEnding({ row }: CaseDetails, { resolution, proof }: Resolu
 
 export function alreadyResolved({ row }: CaseDetails): ApiError {
   const how = row.resolution === 'gateway_answered' ? 'by the gateway’s answer' : `with ${row.resolution}`
+  const by = withoutOperatorNames(row.resolvedBy ?? '')
   const proof = row.proof === null ? 'without a proof' : `with the proof ${row.proof}`
   return new ApiError('case_resolved', {
-    message: `This case was resolved ${how} by ${row.resolvedBy} at ${row.closedAt?.toISOString()}, ${proof}; nothing was changed.`,
+    message: `This case was resolved ${how} by ${by} at ${row.closedAt?.toISOString()}, ${proof}; nothing was changed.`,
   })
 }

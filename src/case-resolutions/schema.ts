@@ -86,7 +86,10 @@ export const OperatorCaseRecord = namedExtension(
       description: 'Whether you have made the proposal: then you may withdraw but not approve it.',
     }),
   },
-  { description: 'A case with its merchant and customer.' },
+  {
+    description:
+      'A case with its merchant and customer. Operators are named: `operator:` and the name of the person.',
+  },
 )
 
 export const RESOLVE_ERRORS = [

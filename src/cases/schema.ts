@@ -3,6 +3,7 @@
 import { type Static, Type } from 'typebox'
 import { isCurrency } from '../core/currency.ts'
 import { formatAmount, money } from '../core/money.ts'
+import { namesOperator, withoutOperatorNames } from '../core/text/operator-names.ts'
 import {
   AmountText,
   amountText,
@@ -93,7 +94,7 @@ export const CaseRecord = namedObject(
     ),
     note: Nullable(
       Type.String(),
-      'Why it was resolved so, as the person wrote it. Null if there is no note.',
+      'Why it was resolved so. Null if there is no note, or an operator wrote it.',
     ),
     proof: Nullable(
       Type.String(),
@@ -122,7 +123,8 @@ export const CaseRecord = namedObject(
 )
 export type CaseRecord = Static<typeof CaseRecord>
 
-export function toCaseRecord({ row, facts }: CaseDetails): CaseRecord {
+/** Merchants, and so events, see no names and notes of operators. */
+export function toCaseRecord({ row, facts }: CaseDetails, reader: CaseOwner = 'merchant'): CaseRecord {
   return {
     uuid: row.id,
     kind: row.kind,
@@ -143,16 +145,29 @@ export function toCaseRecord({ row, facts }: CaseDetails): CaseRecord {
     checks: facts.checks,
     resolutions: possibleResolutions({ row, facts }, row.owner),
     resolution: row.resolution,
-    note: row.note,
     proof: row.proof,
-    resolvedBy: row.resolvedBy,
-    proposal: row.proposal && toProposal(row.proposal),
+    ...(reader === 'operator' ? toPeople(row) : withoutOperators(toPeople(row))),
     openedAt: row.createdAt.toISOString(),
     resolvedAt: row.closedAt?.toISOString() ?? null,
   }
 }
 
+type People = Pick<CaseRecord, 'note' | 'resolvedBy' | 'proposal'>
+
 const toProposal = ({ operatorId: _account, ...proposal }: Proposal) => proposal
+
+const toPeople = ({ note, resolvedBy, proposal }: CaseDetails['row']): People => ({
+  ...{ note, resolvedBy, proposal: proposal && toProposal(proposal) },
+})
+
+function withoutOperators({ note, resolvedBy, proposal }: People): People {
+  const isOfOperator = proposal !== null && namesOperator(proposal.by)
+  return {
+    note: namesOperator(resolvedBy) ? null : note,
+    resolvedBy: resolvedBy && withoutOperatorNames(resolvedBy),
+    proposal: isOfOperator ? { ...proposal, by: withoutOperatorNames(proposal.by), note: '' } : proposal,
+  }
+}
 
 function stateOf({ closedAt, proposal }: CaseDetails['row']): CaseRecord['state'] {
   if (closedAt !== null) return 'resolved'

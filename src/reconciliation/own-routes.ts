@@ -98,7 +98,11 @@ function fileRoutes(app: ReconciliationApp): PersonRoute[] {
 }
 
 function breakRoutes(app: ReconciliationApp): PersonRoute[] {
-  const serialize = (row: Parameters<typeof toBreak>[0]) => toBreak(row, app.clock.now())
+  const serialize = (row: Parameters<typeof toBreak>[0]) => {
+    const record = toBreak(row, app.clock.now())
+    // What an operator wrote is for operators.
+    return record.closedBy === 'operator' ? { ...record, note: null } : record
+  }
   return [
     personRoute({
       method: 'GET',

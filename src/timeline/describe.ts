@@ -2,6 +2,7 @@
 
 import { FAILURES, type FailureCode } from '../core/failures.ts'
 import { formatAmount, money } from '../core/money.ts'
+import { namesOperator } from '../core/text/operator-names.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import type { TimelineRow, TimelineType } from './queries.ts'
 
@@ -44,7 +45,8 @@ const SENTENCES: Readonly<Record<TimelineType, Describe>> = {
   dispute_opened: ({ detail }, amount) => `The payer disputed ${amount} (dispute ${detail}).`,
   dispute_closed: ({ status, detail }) => `The dispute ${detail} ended: ${status}.`,
   case_opened: ({ status }) => `A case was opened: ${status}.`,
-  case_resolved: ({ status, detail }) => `The case was resolved: ${status} (${detail}).`,
+  case_resolved: ({ status, detail, source }) =>
+    `The case was resolved: ${status}${namesOperator(source) ? '' : ` (${detail})`}.`,
   event: ({ status }) => `The event ${status} was recorded.`,
   delivery: ({ status, detail, source, count }) =>
     `${source} was sent to ${detail}: ${status} after ${count} ms.`,

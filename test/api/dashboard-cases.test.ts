@@ -172,3 +172,40 @@ describe('a decision by a form of an older state', () => {
     assert.equal((await api.get(`/api/v1/cases/${uuid}`)).body.data.state, 'resolved')
   })
 })
+
+describe('what merchants see of an operator', () => {
+  it('is that an operator decided: no name and no note, in any place', async () => {
+    const { api, uuid: merchant } = await service.newMerchant()
+    await requireTwoPeople(service.admin, merchant)
+    const { uuid: payment } = await payWith(api, 'transfer_underpaid')
+    const [{ uuid }] = (await api.get(`/api/v1/cases?payment=${payment}`)).body.data
+    const page = `/ops/cases/${uuid}`
+    const proposal = { resolution: 'accept', note: 'Kamau has called.' }
+    assert.equal((await operator.submit(page, `${page}/resolve`, proposal)).http, 303)
+    const owner = await signInAs(service, merchant)
+    const readAll = async () => {
+      const addresses = [`/api/v1/cases/${uuid}`, '/api/v1/cases?state=all', '/api/v1/cases/export?state=all']
+      const more = [`/api/v1/payments/${payment}/timeline`, '/api/v1/audit', '/api/v1/events?limit=100']
+      const pages = [`/app/cases/${uuid}`, `/app/payments/${payment}`, '/app/cases', '/app/audit']
+      const answers = [
+        ...(await Promise.all([...addresses, ...more].map((path) => api.get(path)))),
+        ...(await Promise.all(pages.map((path) => owner.get(path)))),
+        await api.post(`/api/v1/cases/${uuid}/resolve`, { resolution: 'return', note: 'No.' }),
+      ]
+      for (const { text } of answers) assert.doesNotMatch(text, /An operator|Kamau/)
+    }
+    await readAll()
+    const { by, note } = (await api.get(`/api/v1/cases/${uuid}`)).body.data.proposal
+    assert.deepEqual([by, note], ['operator', ''])
+    const other = await signInAsOperator(service)
+    assert.equal((await other.submit(page, `${page}/approve`)).http, 303)
+    await readAll()
+    const record = (await api.get(`/api/v1/cases/${uuid}`)).body.data
+    assert.deepEqual([record.resolvedBy, record.note], ['operator, operator', null])
+    const forOperators = (await service.admin.get(`/admin/v1/cases/${uuid}`)).body.data
+    assert.deepEqual(
+      [forOperators.resolvedBy, forOperators.note],
+      ['operator:An operator, operator:An operator', 'Kamau has called.'],
+    )
+  })
+})

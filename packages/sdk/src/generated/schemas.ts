@@ -217,7 +217,7 @@ export interface Case {
   resolutions: CaseResolution[]
   /** How it was resolved. gateway_answered: the gateway reported the outcome meanwhile. Null while it is open. */
   resolution: "accept" | "return" | "ask_again" | "mark_paid" | "mark_failed" | "write_off" | "gateway_answered" | null
-  /** Why it was resolved so, as the person wrote it. Null if there is no note. */
+  /** Why it was resolved so. Null if there is no note, or an operator wrote it. */
   note: string | null
   /** The provider’s reference that proves the resolution. Null if none was given. */
   proof: string | null

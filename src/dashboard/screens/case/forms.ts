@@ -41,7 +41,7 @@ function proposalForms(request: AreaRequest, one: Case, proposal: Proposal): Htm
   const resolution = texts.word('resolution', proposal.resolution)
   return html`<section class="card"><h2>${t('caseApproveTitle')}</h2><p>${t('caseApproveText', { resolution })}</p>${postForm(
     `${path}/approve`,
-    html`${which}<input type="hidden" name="resolution" value="${proposal.resolution}">${field('approval', t('caseApproveNote'), { value: form.approval ?? '' })}<button>${t('caseApprove')}</button>`,
+    html`${which}<input type="hidden" name="resolution" value="${proposal.resolution}">${field('approval', t('caseApproveNote'), { value: form.approval ?? '', isRequired: proposal.note === '' })}<button>${t('caseApprove')}</button>`,
   )}</section>
 <section class="card"><h2>${t('caseReject')}</h2>${postForm(
     `${path}/reject`,
