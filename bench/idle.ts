@@ -1,10 +1,9 @@
 // What a service without requests asks of its embedded PostgreSQL, and how much processor time both take.
 
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { cpuOfTree } from './cpu.ts'
+import { embeddedUrl } from './embedded-url.ts'
 
 export interface Idle {
   transactionsPerSecond: number
@@ -24,7 +23,8 @@ where datname is not null`
 
 /** Of the service with this process and data folder, over half a minute. */
 export async function measureIdle(pid: number, dataDir: string): Promise<Idle> {
-  const client = await connectTo(join(dataDir, 'postgres', 'cluster'))
+  const client = new pg.Client({ connectionString: await embeddedUrl(dataDir) })
+  await client.connect()
   const take = async () => {
     const { rows } = await client.query<{ count: number }>(countTransactions)
     return { count: rows[0]?.count ?? Number.NaN, cpu: cpuOfTree(pid), at: performance.now() }
@@ -41,14 +41,4 @@ export async function measureIdle(pid: number, dataDir: string): Promise<Idle> {
   } finally {
     await client.end()
   }
-}
-
-/** PostgreSQL writes its port into the fourth line of its file. */
-async function connectTo(cluster: string): Promise<pg.Client> {
-  const lines = (await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n')
-  const password = await readFile(join(cluster, 'cowry-password'), 'utf8')
-  const place = { host: '127.0.0.1', port: Number(lines[3]), database: 'cowry' }
-  const client = new pg.Client({ ...place, user: 'cowry', password: password.trim() })
-  await client.connect()
-  return client
 }

@@ -4,6 +4,8 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseOptions, parsePositiveInteger } from '../test/support/command-line.ts'
+import { type Comparison, compareWith } from './against.ts'
+import { renderComparison } from './against-report.ts'
 import { chooseBaselineTool } from './baseline.ts'
 import { killUnderLoad } from './durability.ts'
 import { measureLatencies, renderLatencies } from './latency.ts'
@@ -44,6 +46,10 @@ const QUICK = {
 } satisfies Wanted
 
 const WARM_CONNECTIONS = 32
+const AGAINST_CONNECTIONS = 24
+/** Many short turns: other work on the machine comes and goes. */
+const AGAINST = { rounds: 15, seconds: 3 }
+const QUICK_AGAINST = { rounds: 7, seconds: 1 }
 
 /** The limit is measured with the number of clients that does the most. */
 const BASELINE_CLIENTS = [2, 4, 8, 16, 32]
@@ -54,7 +60,7 @@ const BASELINE_SECONDS = 1
  */
 const MIN_MARGIN = 1.15
 
-const HELP = `npm run bench [-- --quick] [-- --json FILE] [-- --connections N]
+const HELP = `npm run bench [-- --quick] [-- --json FILE] [-- --connections N] [-- --against REF]
 
 Starts PostgreSQL with fsync on, the sandbox provider, the service and a load driver, each as a separate process,
 and measures them in rounds. Each operation is compared with its limit: the rate of pgbench with the same statements
@@ -68,6 +74,8 @@ charge must be in the database. The plot goes to docs/bench.svg.
   --json FILE      also write everything as one JSON document
   --connections N  concurrent requests; by default the fewest that clearly exceed the limit in charges per second,
                    or the number that does the most
+  --against REF    instead runs the same load on this checkout and on another commit in turns, each with its own embedded
+                   PostgreSQL and filled over HTTP, and prints the ratios
   --growth FILE    includes the figures of npm run bench:growth in the document
   --help           this text
 `
@@ -77,21 +85,40 @@ const options = parseOptions(HELP, {
   json: { type: 'string' },
   connections: { type: 'string' },
   growth: { type: 'string' },
+  against: { type: 'string' },
 })
 const wantedConnections =
   options.connections === undefined ? undefined : parsePositiveInteger('connections', options.connections)
 
 const log = (line: string) => void process.stderr.write(`${line}\n`)
 
-const document = await withRig({ log }, (rig) => measure(rig, options.quick ? QUICK : FULL))
-const targets = renderTargets(document)
-process.stdout.write(
-  `${renderTable(document)}\n${renderLatencies(document.latencies)}\n${renderWal('Charges', document.wal)}\n${targets}\n${describe(document)}\n`,
-)
-if (targets.includes('MISSED')) process.exitCode = 1
-// The published plot is that of a whole run.
-if (!options.quick) await writeFile(join(import.meta.dirname, '../docs/bench.svg'), plotOf(document))
+const document = options.against === undefined ? await measureHere() : await compare(options.against)
 if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(document, null, 2)}\n`)
+
+async function measureHere(): Promise<Document> {
+  const measured = await withRig({ log }, (rig) => measure(rig, options.quick ? QUICK : FULL))
+  const targets = renderTargets(measured)
+  const parts = [
+    renderTable(measured),
+    renderLatencies(measured.latencies),
+    renderWal('Charges', measured.wal),
+  ]
+  process.stdout.write(`${[...parts, targets, describe(measured)].join('\n')}\n`)
+  if (targets.includes('MISSED')) process.exitCode = 1
+  // The published plot is that of a whole run.
+  if (!options.quick) await writeFile(join(import.meta.dirname, '../docs/bench.svg'), plotOf(measured))
+  return measured
+}
+
+async function compare(ref: string): Promise<Comparison> {
+  const plan = {
+    ...(options.quick ? QUICK_AGAINST : AGAINST),
+    connections: wantedConnections ?? AGAINST_CONNECTIONS,
+  }
+  const comparison = await compareWith(ref, plan, log)
+  process.stdout.write(renderComparison(comparison))
+  return comparison
+}
 
 async function measure(rig: Rig, wanted: Wanted): Promise<Document> {
   const machine = await describeMachine(rig.db, rig.folder, chooseBaselineTool(rig.folder).name)

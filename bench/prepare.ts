@@ -13,6 +13,7 @@ import {
   type RequestSource,
 } from './requests.ts'
 import { apiKeyOf } from './seed.ts'
+import { request, sendOnce } from './send.ts'
 
 export type BaselineOperation = Exclude<Operation, 'hotCharges' | 'bareRoute'>
 export type BaselineScripts = Record<BaselineOperation, BaselineScript>
@@ -75,31 +76,16 @@ async function payOnce(url: string, customer: number): Promise<PaidPayment> {
   const { merchant } = customerRefOf(customer)
   const source: RequestSource = { host: new URL(url).host, paid: [] }
   const { bytes, reference = '' } = initiateOf(source, customerRefOf(customer))
-  await send(url, bytes)
+  await sendOnce(url, bytes)
   const path = `/api/v1/sandbox/payments/${reference}/complete`
   await post(`${url}${path}`, merchant, JSON.stringify({ instrument: 'card_success' }))
   return { merchant, reference }
 }
 
 function captured(url: string, bytes: string): Promise<Captured[]> {
-  return captureStatements(() => send(url, bytes))
+  return captureStatements(() => sendOnce(url, bytes))
 }
 
-/** Sends the load driver's request with fetch. */
-async function send(url: string, bytes: string): Promise<void> {
-  const [head = '', body = ''] = bytes.split('\r\n\r\n')
-  const [, path = ''] = head.split(' ')
-  const [, key = ''] = /x-api-key: (\S+)/.exec(head) ?? []
-  await request(`${url}${path}`, key, body)
-}
-
-function post(url: string, merchant: number, body: string): Promise<void> {
+function post(url: string, merchant: number, body: string): Promise<string> {
   return request(url, apiKeyOf(merchant), body)
-}
-
-async function request(url: string, key: string, body: string): Promise<void> {
-  const headers = { 'x-api-key': key, 'content-type': 'application/json' }
-  const answer = await fetch(url, body === '' ? { headers } : { method: 'POST', headers, body })
-  const text = await answer.text()
-  if (!answer.ok) throw new Error(`${url} answered HTTP ${answer.status}: ${text}`)
 }

@@ -1,13 +1,9 @@
 // The processes of a measurement: PostgreSQL, the sandbox provider, the service, a bare route and the load driver. The
 // baselines run in a copy of the database on the same server.
 
-import { type ChildProcess, fork, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { startService } from '../src/app.ts'
 import { GATEWAYS } from '../src/compose/gateways.ts'
 import { readConfig } from '../src/config.ts'
@@ -18,16 +14,16 @@ import { cpuOf, cpuOfTree } from './cpu.ts'
 import type { LoadOrder, LoadReport } from './load.ts'
 import { type BaselineScripts, prepareBaselines } from './prepare.ts'
 import { parentOf } from './processes.ts'
+import {
+  type Cleanups,
+  type Program,
+  startBareRoute,
+  startCowry,
+  startDriver,
+  startProvider,
+} from './programs.ts'
 import type { PaidPayment } from './requests.ts'
 import { SECRETS_ENV, seed } from './seed.ts'
-
-const ROOT = join(import.meta.dirname, '..')
-
-export interface Program {
-  child: ChildProcess
-  pid: number
-  url: string
-}
 
 export interface Rig {
   folder: string
@@ -41,7 +37,6 @@ export interface Rig {
   provider: Program
   bareRoute: Program
   service: Program
-  driver: ChildProcess
   paid: PaidPayment[]
   baselines: BaselineScripts
   startService(): Promise<Program>
@@ -69,7 +64,7 @@ export async function withRig<Result>(
   options: RigOptions,
   use: (rig: Rig) => Promise<Result>,
 ): Promise<Result> {
-  const cleanups: (() => unknown)[] = []
+  const cleanups: Cleanups = []
   try {
     return await use(await build(options, cleanups))
   } finally {
@@ -77,10 +72,7 @@ export async function withRig<Result>(
   }
 }
 
-async function build(
-  { log, env = {}, nodeOptions = [] }: RigOptions,
-  cleanups: (() => unknown)[],
-): Promise<Rig> {
+async function build({ log, env = {}, nodeOptions = [] }: RigOptions, cleanups: Cleanups): Promise<Rig> {
   const folder = await mkdtemp(join(tmpdir(), 'cowry-bench-'))
   cleanups.push(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }))
   const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') })
@@ -103,9 +95,8 @@ async function build(
   const baselineDb = connectDb({ url: baselineUrl, poolSize: 1, applicationName: 'bench' })
   cleanups.push(() => baselineDb.close())
   const bareRoute = await startBareRoute(cleanups)
-  const driver = fork(join(ROOT, 'bench/driver.ts'))
-  cleanups.push(() => driver.kill())
-  const startServiceProcess = () => startCowry(cleanups, ['serve'], settings, nodeOptions)
+  const driver = startDriver(cleanups)
+  const startServiceProcess = () => startCowry(cleanups, { args: ['serve'], env: settings, nodeOptions })
   const rig: Rig = {
     ...prepared,
     folder,
@@ -120,18 +111,13 @@ async function build(
     provider,
     bareRoute,
     service: await startServiceProcess(),
-    driver,
+
     startService: startServiceProcess,
-    async drive(order) {
-      driver.send({ ...order, source: { paid: prepared.paid } } satisfies LoadOrder)
-      // A boundary: the driver answers each order with its report.
-      const [report] = (await once(driver, 'message')) as [LoadReport]
-      return report
-    },
+    drive: (order) => driver.drive({ ...order, source: { paid: prepared.paid } }),
     cpu: () => ({
       service: cpuOf(rig.service.pid),
       provider: cpuOf(provider.pid),
-      driver: cpuOf(driver.pid ?? 0),
+      driver: cpuOf(driver.pid),
       database: cpuOfTree(rig.postmaster),
     }),
   }
@@ -172,52 +158,4 @@ const selectParent = sql<{ pid: number }>`select pg_backend_pid() as pid`
 async function findPostmaster(db: Db): Promise<number> {
   const [row] = await db.query(selectParent)
   return row ? parentOf(row.pid) : 0
-}
-
-/** The provider is another party with its own disk: its records go to a file system in memory, if there is one. */
-async function startProvider(cleanups: (() => unknown)[]): Promise<Program> {
-  const tmpfs = '/dev/shm'
-  const dataDir = await mkdtemp(join(existsSync(tmpfs) ? tmpfs : tmpdir(), 'cowry-bench-provider-'))
-  cleanups.push(() => rm(dataDir, { recursive: true, force: true }))
-  return startCowry(cleanups, ['sandbox', '--port', '0', '--data-dir', dataDir], {
-    ...SECRETS_ENV,
-    COWRY_LOG_LEVEL: 'warn',
-    // It sends webhooks for checkouts, of which the seed pays some: the port is closed.
-    COWRY_PUBLIC_URL: 'http://127.0.0.1:9',
-  })
-}
-
-async function startCowry(
-  cleanups: (() => unknown)[],
-  args: readonly string[],
-  env: Record<string, string>,
-  nodeOptions: readonly string[] = [],
-): Promise<Program> {
-  const child = spawn(process.execPath, [...nodeOptions, 'src/main.ts', ...args, '--json'], {
-    cwd: ROOT,
-    env: { PATH: process.env.PATH, ...env },
-    // Its log lines are written as always, and discarded.
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  cleanups.push(() => endChild(child))
-  // Some commands print a JSON document over several lines: the address is on one line in all of them.
-  for await (const line of createInterface({ input: child.stdout })) {
-    const [, url] = /"url": ?"([^"]+)"/.exec(line) ?? []
-    if (url !== undefined) return { child, pid: child.pid ?? 0, url }
-  }
-  throw new Error(`cowry ${args.join(' ')} ended before it was ready`)
-}
-
-async function startBareRoute(cleanups: (() => unknown)[]): Promise<Program> {
-  const child = fork(join(ROOT, 'bench/bare-route.ts'))
-  cleanups.push(() => endChild(child))
-  const [{ url }] = await once(child, 'message')
-  return { child, pid: child.pid ?? 0, url }
-}
-
-async function endChild(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = once(child, 'exit')
-  child.kill('SIGTERM')
-  await ended
 }

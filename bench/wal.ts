@@ -12,6 +12,8 @@ export interface WalFigure {
   /** The share of updates that changed no index. */
   hotShare: number
   checkpoints: number
+  /** By which the database grew. */
+  storedBytes: number
 }
 
 interface RecordRow {
@@ -20,6 +22,8 @@ interface RecordRow {
   bytes: number
   fullPageBytes: number
 }
+
+const SELECT_POSITION = 'select pg_current_wal_flush_lsn() as lsn, pg_database_size($1)::float8 as size'
 
 const SELECT_RECORDS = `
 select
@@ -36,16 +40,18 @@ export async function measureWal(url: string, work: () => Promise<number>): Prom
   asAdmin.pathname = '/postgres'
   const client = new pg.Client({ connectionString: asAdmin.href })
   await client.connect()
-  const end = async () => {
-    const { rows } = await client.query<{ lsn: string }>('select pg_current_wal_flush_lsn() as lsn')
-    return rows[0]?.lsn
+  const database = new URL(url).pathname.slice(1)
+  const take = async () => {
+    const { rows } = await client.query<{ lsn: string; size: number }>(SELECT_POSITION, [database])
+    return { lsn: rows[0]?.lsn, size: rows[0]?.size ?? Number.NaN }
   }
   try {
     await client.query('create extension if not exists pg_walinspect')
-    const from = await end()
+    const before = await take()
     const charges = await work()
-    const { rows } = await client.query<RecordRow>(SELECT_RECORDS, [from, await end()])
-    return figureOf(rows, charges)
+    const after = await take()
+    const { rows } = await client.query<RecordRow>(SELECT_RECORDS, [before.lsn, after.lsn])
+    return { ...figureOf(rows, charges), storedBytes: Math.round((after.size - before.size) / charges) }
   } finally {
     await client.end()
   }
@@ -57,7 +63,7 @@ const UPDATE = /^Heap\/(HOT_)?UPDATE(\+INIT)?$/
 const HOT_UPDATE = /^Heap\/HOT_UPDATE/
 const CHECKPOINT = /^XLOG\/CHECKPOINT_ONLINE$/
 
-export function figureOf(records: readonly RecordRow[], charges: number): WalFigure {
+export function figureOf(records: readonly RecordRow[], charges: number): Omit<WalFigure, 'storedBytes'> {
   const total = (field: 'count' | 'bytes' | 'fullPageBytes', type: RegExp) =>
     records.filter((one) => type.test(one.type)).reduce((sum, one) => sum + one[field], 0)
   return {
@@ -70,9 +76,9 @@ export function figureOf(records: readonly RecordRow[], charges: number): WalFig
 }
 
 export function renderWal(name: string, wal: WalFigure): string {
-  const { bytes, fullPageBytes, indexEntries, hotShare, checkpoints } = wal
+  const { bytes, fullPageBytes, indexEntries, hotShare, checkpoints, storedBytes } = wal
   return (
-    `${name}: ${bytes} bytes of WAL, of which ${fullPageBytes} of full pages, and ${indexEntries} index entries per ` +
-    `charge; ${Math.round(hotShare * 100)} % of updates are HOT; ${checkpoints} checkpoints\n`
+    `${name}: ${bytes} bytes of WAL, of which ${fullPageBytes} of full pages, ${storedBytes} stored bytes and ` +
+    `${indexEntries} index entries per charge; ${Math.round(hotShare * 100)} % of updates are HOT; ${checkpoints} checkpoints\n`
   )
 }
