@@ -20,7 +20,7 @@ import { closeAttempt } from '../payments/update-attempt.ts'
 import { hasDuplicateRefund } from '../refunds/find.ts'
 import type { RefundRow } from '../refunds/refund.ts'
 import { recordRefund } from '../refunds/request.ts'
-import { claimProof, findProven } from './proof-queries.ts'
+import { claimProof, findProven, keepEarlierReference } from './proof-queries.ts'
 
 /** What a resolution works on, read under locks. */
 export interface Subject {
@@ -48,6 +48,8 @@ export async function acceptReceived(app: PaymentsApp, tx: Tx, subject: Subject)
 /** The payment succeeds with the amount that was asked for, because the provider's records show it. */
 export async function markPaid(app: PaymentsApp, tx: Tx, subject: Subject, proof: string): Promise<void> {
   await requireNewProof(app, tx, subject, proof)
+  // Refunds, disputes and settlement files go by the reference that was proven.
+  await keepEarlierReference(tx, subject.attempt, proof)
   const paid = money(subject.payment.amountMinor, subject.payment.currency)
   await capture(app, tx, subject, { paid, proof: 'review', from: 'gateway', reference: proof })
 }

@@ -29,6 +29,16 @@ export async function claimProof(tx: Tx, attempt: AttemptRow, reference: string,
   return (await firstRow(tx, claimProofStatement, values)) !== undefined
 }
 
+const keepReferenceStatement = sql<unknown>`
+update attempts
+set earlier_reference = gateway_reference
+where merchant_id = $1 and id = $2 and gateway_reference <> $3`
+
+/** Keeps the reference that the gateway gave, before that of the proof takes its place. */
+export async function keepEarlierReference(tx: Tx, attempt: AttemptRow, proof: string): Promise<void> {
+  await tx.query(keepReferenceStatement, [attempt.merchantId, attempt.id, proof])
+}
+
 export interface ProvenPayment {
   id: string
   reference: string

@@ -82,7 +82,9 @@ export interface CaseRefund {
 }
 
 export function factsOf(payment: PaymentRow, attempt: AttemptRow, refund: CaseRefund | null): CaseFacts {
-  const asked = refund ?? { ...attempt, createdAt: attempt.startedAt }
+  // Beside the proof, the case shows what the gateway itself had said.
+  const gatewayReference = attempt.earlierReference ?? attempt.gatewayReference
+  const asked = refund ?? { ...attempt, gatewayReference, createdAt: attempt.startedAt }
   return {
     paymentReference: payment.reference,
     paymentKind: payment.kind,

@@ -154,7 +154,8 @@ select
   ${COLUMNS}, p.reference as "paymentReference", p.kind as "paymentKind", p.status as "paymentStatus",
   p.amount_minor as "amountMinor", p.currency, a.gateway,
   coalesce(r.gateway_key, a.gateway_key) as "gatewayKey",
-  case when r.id is null then a.gateway_reference else r.gateway_reference end as "gatewayReference",
+  case when r.id is null then coalesce(a.earlier_reference, a.gateway_reference) else r.gateway_reference end
+    as "gatewayReference",
   a.paid_minor as "receivedMinor", a.paid_currency as "receivedCurrency", r.amount_minor as "refundMinor",
   (a.status = 'duplicate_success' or coalesce(r.is_duplicate, false)) as "isPayersMoney",
   coalesce(r.created_at, a.started_at) as "askedAt", coalesce(r.polls, a.polls) as checks

@@ -62,6 +62,7 @@ function attemptIn(status: AttemptStatus, number = 1): AttemptRow {
     gatewayKey: KEY,
     gatewayReference: null,
     receiptNumber: null,
+    earlierReference: null,
     referenceHint: null,
     report: null,
     choice: null,

@@ -29,7 +29,7 @@ export const FITS_TUPLE = `
 export const FITS_TEXT =
   '($11::text is null or p.reference ilike $11 or p.customer_email ilike $11) and ($18::text[] is null or true)'
 
-const PROVIDER_COLUMNS = ['gateway_reference', 'receipt_number', 'gateway_key'] as const
+const PROVIDER_COLUMNS = ['gateway_reference', 'earlier_reference', 'receipt_number', 'gateway_key'] as const
 
 /** With the offset, PostgreSQL reads the attempts of the payment; it might otherwise read all attempts of the merchant once. */
 const hasProviderReference = (references: string) => `exists (

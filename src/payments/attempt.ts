@@ -22,6 +22,8 @@ export const ATTEMPT = columnTable({
   gatewayReference: column<string | null>('text'),
   /** The number by which payer and provider find the payment, such as an M-Pesa code. */
   receiptNumber: column<string | null>('text'),
+  /** What `gatewayReference` was before a person proved the payment with another one; null if there was none. */
+  earlierReference: column<string | null>('text'),
   /** The provider's object that a signed webhook named: what to ask about while `gatewayReference` is not known. */
   referenceHint: column<string | null>('text'),
   /** What the provider said in a callback to the secret path of this attempt, as JSON of the connector. */
@@ -75,6 +77,7 @@ export type NewAttempt = Pick<
 export const NEW_ATTEMPT = ATTEMPT.except(
   'gatewayReference',
   'receiptNumber',
+  'earlierReference',
   'referenceHint',
   'report',
   'nextStep',
@@ -100,6 +103,7 @@ export function newAttempt(payment: Pick<PaymentRow, 'merchantId' | 'id'>, value
     status: 'started',
     gatewayReference: null,
     receiptNumber: null,
+    earlierReference: null,
     referenceHint: null,
     report: null,
     nextStep: null,

@@ -237,6 +237,22 @@ describe('a proof', () => {
     }
   })
 
+  it('takes the place of the reference of the gateway in the payment, and the case and a search have both', async () => {
+    const { api, payment, uuid } = await isUnknown()
+    const { gatewayReference: earlier } = dataOf(await admin.get(`/admin/v1/cases/${uuid}`))
+    assert.ok(earlier, 'the gateway gave a reference')
+    const proof = `seen_${uuid}`
+    const record = dataOf(await resolve(admin, uuid, 'mark_paid', { proof }))
+    assert.deepEqual([record.gatewayReference, record.proof], [earlier, proof])
+    const { data: events } = (await api.get('/api/v1/events?type=case.resolved')).body
+    const { gatewayReference, proof: sent } = events[0].data
+    assert.deepEqual([gatewayReference, sent], [earlier, proof])
+    for (const name of [earlier, proof]) {
+      const [found] = dataOf(await api.get(`/api/v1/payments?gatewayReference=${name}`))
+      assert.deepEqual([found?.uuid, found?.gatewayReference], [payment.uuid, proof])
+    }
+  })
+
   it('is not the reference of a payment that the gateway has proven', async () => {
     const { api, uuid } = await isUnknown()
     const { gatewayReference: proof } = await payWith(api, 'card_success')
