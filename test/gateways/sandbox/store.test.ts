@@ -125,6 +125,42 @@ for (const [name, open] of Object.entries(STORES)) {
   })
 }
 
+describe('the store in PostgreSQL', () => {
+  it('reads due records only when one of its own may be due, and every few seconds for those of others', async (t) => {
+    const db = await testDatabase(t)
+    let reads = 0
+    const query: typeof db.query = (statement, values) => {
+      reads += 1
+      return db.query(statement, values)
+    }
+    const [own, other] = [createPostgresStore({ ...db, query }), createPostgresStore(db)]
+    const startedMs = systemClock.now().getTime()
+    const at = (ms: number) => new Date(startedMs + ms)
+    const plannedAt = (ms: number): SandboxRecord => {
+      const checkout = makeCheckout()
+      return { ...checkout, plan: checkout.plan && { ...checkout.plan, at: at(ms).toISOString() } }
+    }
+    const foundAt = async (ms: number) => (await own.findDue(at(ms), 10)).length
+    assert.deepEqual([await foundAt(0), await foundAt(1_000), reads], [0, 0, 1])
+    await other.insert(plannedAt(2_000))
+    assert.deepEqual([await foundAt(4_999), await foundAt(5_000), reads], [0, 1, 2])
+    await own.insert(plannedAt(7_000))
+    reads = 0
+    // The record of the other store is still due, so each read is followed by another.
+    assert.deepEqual([await foundAt(6_000), await foundAt(7_000), reads], [1, 2, 2])
+  })
+
+  it('reads due records again if the clock was set back', async (t) => {
+    const db = await testDatabase(t)
+    const [store, other] = [createPostgresStore(db), createPostgresStore(db)]
+    const checkout = makeCheckout()
+    const dueAt = new Date(checkout.plan?.at ?? 0)
+    assert.deepEqual(await store.findDue(new Date(dueAt.getTime() + 3_600_000), 10), [])
+    await other.insert(checkout)
+    assert.deepEqual(await store.findDue(dueAt, 10), [checkout])
+  })
+})
+
 describe('the journal of the sandbox', () => {
   it('is read after a restart, with the last version of each record', async (t) => {
     const file = path.join(await tempDirOf(t), 'journal.jsonl')
