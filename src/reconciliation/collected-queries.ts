@@ -2,6 +2,7 @@
 // file covers one account, of the instance or of one merchant, so only attempts of that account are returned.
 
 import type { Currency } from '../core/currency.ts'
+import { SANDBOX } from '../core/gateway-accounts/name.ts'
 import { type Db, sql } from '../kit/db/db.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 
@@ -29,9 +30,10 @@ const COLLECTED_COLUMNS = `
   a.merchant_id as "merchantId", a.payment_id as "paymentId", a.gateway_key as key, a.gateway_reference as reference,
   a.status, a.paid_minor as "paidMinor", a.paid_currency as "paidCurrency", p.fee_minor as "feeMinor"`
 
+// The merchants of staging have no accounts of their own at the sandbox: each has its part of the one there.
 const OF_ACCOUNT = `
   a.gateway = $1
-  and (case when $2::uuid is null then a.account_id is null else a.merchant_id = $2 and a.account_id is not null end)`
+  and (case when $2::uuid is null then a.account_id is null else a.merchant_id = $2 and (a.account_id is not null or a.gateway = '${SANDBOX}') end)`
 
 const selectCollectedStatement = sql<CollectedRow>`
 with named as (
@@ -96,13 +98,13 @@ export async function listCollected(
   ])
 }
 
-const selectAccountStatement = sql<{ id: string }>`
-select id
+const selectAccountsStatement = sql<{ gateway: string }>`
+select distinct gateway
 from gateway_accounts
-where merchant_id = $1 and gateway = $2
-limit 1`
+where merchant_id = $1
+order by gateway`
 
-/** Also an account that was revoked: its provider still settles what it has collected. */
-export async function hasHadAccount(db: Db, merchantId: string, gateway: string): Promise<boolean> {
-  return (await db.query(selectAccountStatement, [merchantId, gateway])).length > 0
+/** Where the merchant has an account, or had one: the provider still settles what a revoked account has collected. */
+export async function listAccountGateways(db: Db, merchantId: string): Promise<string[]> {
+  return (await db.query(selectAccountsStatement, [merchantId])).map(({ gateway }) => gateway)
 }

@@ -2,9 +2,10 @@
 
 import { Type } from 'typebox'
 import { ApiError } from '../core/errors.ts'
+import { SANDBOX } from '../core/gateway-accounts/name.ts'
 import { created, listed, ok, type PersonRoute, personRoute } from '../kit/http/route.ts'
 import { UuidParams } from '../kit/http/schema.ts'
-import { hasHadAccount } from './collected-queries.ts'
+import { listAccountGateways } from './collected-queries.ts'
 import { type ReconciliationApp, reconcileFile } from './reconcile.ts'
 import { preview } from './routes.ts'
 import {
@@ -38,9 +39,15 @@ export function ownReconciliationRoutes(app: ReconciliationApp): PersonRoute[] {
   return [...fileRoutes(app), ...breakRoutes(app)]
 }
 
+/** The gateways whose files the people of the merchant may upload; in staging also the sandbox. */
+async function ownAccounts({ db, mode }: ReconciliationApp, merchantId: string): Promise<string[]> {
+  const own = await listAccountGateways(db, merchantId)
+  return mode === 'test' ? [SANDBOX, ...own] : own
+}
+
 /** Every line of a file of another account would be a difference. */
 async function assertOwnAccount(app: ReconciliationApp, merchantId: string, gateway: string): Promise<void> {
-  if (await hasHadAccount(app.db, merchantId, gateway)) return
+  if ((await ownAccounts(app, merchantId)).includes(gateway)) return
   const message = 'Choose an account of your own: settlement files are compared with what it has collected.'
   throw new ApiError('validation_failed', {
     message,
@@ -50,6 +57,13 @@ async function assertOwnAccount(app: ReconciliationApp, merchantId: string, gate
 
 function fileRoutes(app: ReconciliationApp): PersonRoute[] {
   return [
+    personRoute({
+      method: 'GET',
+      path: `${FILES_PATH}/accounts`,
+      scope: READ,
+      operationId: 'reconciliations.accounts',
+      handle: async ({ merchant }) => ok('Accounts.', await ownAccounts(app, merchant.id)),
+    }),
     personRoute({
       method: 'POST',
       path: FILES_PATH,

@@ -1,5 +1,6 @@
 // Reads refunds by the names that a gateway has for them.
 
+import { SANDBOX } from '../core/gateway-accounts/name.ts'
 import { sql, type Tx } from '../kit/db/db.ts'
 import { firstRow } from '../kit/db/rows.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
@@ -27,7 +28,7 @@ select
 from named n
 join refunds r on r.merchant_id = n.merchant_id and r.id = n.id
 where r.gateway = $1
-  and (case when $2::uuid is null then r.account_id is null else r.merchant_id = $2 and r.account_id is not null end)`
+  and (case when $2::uuid is null then r.account_id is null else r.merchant_id = $2 and (r.account_id is not null or r.gateway = '${SANDBOX}') end)`
 
 export async function selectGatewayRefunds(
   db: Tx,

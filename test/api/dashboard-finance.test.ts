@@ -45,9 +45,36 @@ describe('reconciliation in the dashboard', () => {
   const form = { gateway: 'paystack', format: 'neutral', coversFrom: '', coversTo: '' }
   const pathOf = ({ headers }: Awaited<ReturnType<Visitor['get']>>) => String(headers.get('location'))
 
+  /** The accounts that the form offers. */
+  const offered = async (person: Visitor) => {
+    const [, choices = ''] =
+      /<select id="gateway"[^>]*>(.*?)<\/select>/.exec((await person.get(NEW)).text) ?? []
+    return [...choices.matchAll(/value="(\w+)"/g)].map(([, value]) => value)
+  }
+
   before(async () => {
-    assert.match((await finance.get(NEW)).text, /accounts of your own/)
+    assert.deepEqual(await offered(finance), ['sandbox'])
     await saveOwnAccount(service, merchant.uuid)
+  })
+
+  it('takes files of the sandbox in staging, which are compared with the own payments alone', async () => {
+    const shops = [await service.newMerchant(), await service.newMerchant()]
+    const [own, other] = await Promise.all(shops.map((shop) => payWith(shop.api, 'card_success')))
+    const person = await signInAs(service, shops[0]?.uuid ?? '', 'finance')
+    const lineOf = async (uuid: string) => `payment,${await keyOf(uuid)},,1250.50,KES,,settled`
+    const file = csv(await lineOf(own?.uuid), await lineOf(other?.uuid))
+    const fields = { ...form, gateway: 'sandbox', action: 'preview' }
+    const compared = await person.upload(NEW, NEW, fields, { file })
+    assert.match(compared.text, /1 line agrees, and there is 1 difference\./)
+  })
+
+  it('offers a revoked account, whose provider still settles what it has collected', async () => {
+    const shop = await service.newMerchant()
+    const person = await signInAs(service, shop.uuid, 'finance')
+    await saveOwnAccount(service, shop.uuid)
+    const path = `/admin/v1/merchants/${shop.uuid}/gateways/paystack`
+    assert.ok((await service.admin.send('DELETE', path, {})).http < 300)
+    assert.deepEqual(await offered(person), ['sandbox', 'paystack'])
   })
 
   it('compares a file without a change, then reconciles it and settles what agrees', async () => {
@@ -118,7 +145,7 @@ describe('reconciliation in the dashboard', () => {
 
   it('refuses a file of an account that the merchant has never had, at the field', async () => {
     const before = (await finance.get(FILES)).text.split('monday.csv').length
-    for (const gateway of ['sandbox', 'flutterwave', 'paystack_ke', 'nothing', ''])
+    for (const gateway of ['flutterwave', 'paystack_ke', 'nothing', ''])
       for (const action of ['', 'preview']) {
         const fields = { ...form, gateway, action }
         const refused = await finance.upload(NEW, NEW, fields, { file: csv('payment,k,,1.00,KES,,') })

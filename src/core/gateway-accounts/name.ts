@@ -1,6 +1,9 @@
 // The names of gateway accounts. An instance or a merchant may have several accounts at one gateway, such as one per
 // country: `paystack` and `paystack_ke`. The part after the gateway's name is the label.
 
+/** The gateway of staging. Its one account is that of the instance. */
+export const SANDBOX = 'sandbox'
+
 const LABEL = /^[a-z0-9]{1,12}$/
 
 export interface AccountName {

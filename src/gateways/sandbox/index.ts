@@ -3,6 +3,7 @@
 
 import { Type } from 'typebox'
 import { ApiError } from '../../core/errors.ts'
+import { SANDBOX } from '../../core/gateway-accounts/name.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpClient, HttpResult } from '../../kit/http/http-client.ts'
@@ -80,7 +81,7 @@ export function createSandboxGateway(options: SandboxGatewayOptions): SandboxGat
   const pathOf = (key: string) => `/payments/${encodeURIComponent(key)}`
 
   return {
-    name: 'sandbox',
+    name: SANDBOX,
     rails: ALL_RAILS,
     behavior: { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true },
     instruments: SANDBOX_INSTRUMENTS,

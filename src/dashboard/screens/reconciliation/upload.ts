@@ -25,7 +25,7 @@ export const uploadScreens = (base: Area['path']): Screen<AreaRequest>[] => [
   {
     method: 'GET',
     path: '/reconciliations/new',
-    needs: ['reconciliations.create', ...(base === '/app' ? (['ownGateways.list'] as const) : [])],
+    needs: ['reconciliations.create', ...(base === '/app' ? (['reconciliations.accounts'] as const) : [])],
     handle: (request) => show(request),
   },
   {
@@ -99,14 +99,15 @@ const labelsOf = ({ t }: Texts) => ({
 interface Gateway {
   gateway: string
   title: string
-  savedAt?: string | null
 }
 
 /** Those of the merchant, or for operators every gateway. */
-async function listAccounts({ base, call }: AreaRequest): Promise<Gateway[]> {
-  // A boundary: both operations return records with these fields.
-  const gateways = (await call(base === '/app' ? 'ownGateways.list' : 'gateways.list')).data as Gateway[]
-  return base === '/app' ? gateways.filter(({ savedAt }) => savedAt !== null) : gateways
+async function listAccounts({ base, call, allows }: AreaRequest): Promise<Gateway[]> {
+  // Boundaries: the operations return records with these fields, and names.
+  if (base === '/ops') return (await call('gateways.list')).data as Gateway[]
+  const names = (await call('reconciliations.accounts')).data as string[]
+  const known = allows('ownGateways.list') ? ((await call('ownGateways.list')).data as Gateway[]) : []
+  return names.map((gateway) => known.find((one) => one.gateway === gateway) ?? { gateway, title: gateway })
 }
 
 function fields(
