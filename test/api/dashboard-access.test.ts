@@ -100,6 +100,20 @@ describe('screens of the dashboard', () => {
     assert.deepEqual(dead, [])
   })
 
+  it('names every link of home by where it leads', async () => {
+    const { text } = await owner.get('/app')
+    const [, main = ''] = text.split('<main')
+    const links = [...main.matchAll(/<li>.*?<a href="([^"]*)">(.*?)<\/a>/gs)].map(([, address, name]) => ({
+      address,
+      name,
+    }))
+    assert.ok(links.length > 3)
+    const addresses = Map.groupBy(links, ({ name }) => name)
+    for (const [name, same] of addresses)
+      assert.equal(new Set(same.map(({ address }) => address)).size, 1, name)
+    assert.ok(links.some(({ name }) => name === 'Cases'))
+  })
+
   it('has a link to every screen', () => {
     const names = SCREEN_NAMES.filter((name) => name.startsWith('GET'))
     assert.deepEqual(

@@ -62,7 +62,7 @@ function webhookSentence(endpoints: readonly Endpoint[], { t }: Texts): Html {
     failing === 0
       ? t('webhooksUp', { count: endpoints.length })
       : t('webhooksDown', { count: failing, total: endpoints.length })
-  return html`${sentence} <a href="/app/developers/endpoints">${t('look')}</a>`
+  return html`${sentence} <a href="/app/developers/endpoints">${t('endpointsTitle')}</a>`
 }
 
 function approvalTable(approvals: readonly Approval[], gateways: readonly Gateway[], texts: Texts): Html {

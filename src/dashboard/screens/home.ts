@@ -4,10 +4,12 @@ import { type Html, html } from '../../kit/http/html.ts'
 import type { OperationId } from '../../kit/http/route.ts'
 import { liveMark } from '../frame/live.ts'
 import type { Screen, ScreenRequest } from '../frame/screen.ts'
+import { ENDPOINTS_PATH } from './developers/tabs.ts'
 import { approvalsAndHealth, isFailing, loadEndpoints } from './home-health.ts'
 import { today } from './home-today.ts'
 import { disputesToAnswer } from './money/disputes.ts'
 import { ownRequests } from './money/own-requests.ts'
+import { REQUESTS_PATH } from './refunds.ts'
 
 export const homeScreen: Screen = {
   method: 'GET',
@@ -29,8 +31,11 @@ ${liveMark(request, 'all')}<section class="card" data-part="attention"><h2>${t('
   },
 }
 
-/** One sentence and one link each. */
-async function attention(request: ScreenRequest, failing: readonly { url: string }[]): Promise<Html[]> {
+/** One sentence each, and one link that names where it leads. */
+async function attention(
+  request: ScreenRequest,
+  failing: readonly { uuid: string; url: string }[],
+): Promise<Html[]> {
   const { call, allows, texts } = request
   const { t } = texts
   const total = async (operation: OperationId, query = {}) =>
@@ -44,19 +49,19 @@ async function attention(request: ScreenRequest, failing: readonly { url: string
     total('reconciliationBreaks.list'),
   ])
   const counted = [
-    { count: refunds, text: 'attentionRefunds', path: '/app/refunds/requests' },
-    { count: cases, text: 'attentionCases', path: '/app/cases' },
-    { count: transfers, text: 'attentionTransfers', path: '/app/p2p' },
-    { count: breaks, text: 'attentionBreaks', path: '/app/breaks' },
+    { count: refunds, text: 'attentionRefunds', link: 'requestsTitle', path: REQUESTS_PATH },
+    { count: cases, text: 'attentionCases', link: 'casesTitle', path: '/app/cases' },
+    { count: transfers, text: 'attentionTransfers', link: 'p2pTitle', path: '/app/p2p' },
+    { count: breaks, text: 'attentionBreaks', link: 'opsBreaks', path: '/app/breaks' },
   ] as const
   return [
     ...[disputes, own].filter((one) => one !== null),
     ...counted
       .filter(({ count }) => count > 0)
-      .map(({ count, text, path }) => html`${t(text, { count })} <a href="${path}">${t('look')}</a>`),
+      .map(({ count, text, link, path }) => html`${t(text, { count })} <a href="${path}">${t(link)}</a>`),
     ...failing.map(
-      ({ url }) =>
-        html`${t('attentionEndpoint', { url })} <a href="/app/developers/endpoints">${t('look')}</a>`,
+      ({ uuid, url }) =>
+        html`${t('attentionEndpoint', { url })} <a href="${ENDPOINTS_PATH}/${uuid}">${t('endpoint')}<span class="visually-hidden"> <bdi dir="ltr">${url}</bdi></span></a>`,
     ),
   ]
 }

@@ -72,5 +72,5 @@ export async function disputesToAnswer({ call, allows, texts, now }: ScreenReque
   const next = nearest?.respondBy
   const first =
     next && (isPassed(next, now) ? t('attentionPassed') : html`${t('respondBy')} ${texts.time(next)}.`)
-  return html`${t('attentionDisputes', { count })} ${first} <a href="/app/disputes">${t('look')}</a>`
+  return html`${t('attentionDisputes', { count })} ${first} <a href="/app/disputes">${t('disputesTitle')}</a>`
 }

@@ -23,5 +23,5 @@ export async function ownRequests({ call, allows, texts: { t }, now }: ScreenReq
   const [approved, rejected] = [count('approved'), count('rejected')]
   const waiting = requests.filter(({ status }) => status === 'awaiting_approval').length
   if (waiting + approved + rejected === 0) return null
-  return html`${t('attentionOwnRequests', { waiting, approved, rejected })} <a href="${REQUESTS_PATH}?whose=own&status=all">${t('look')}</a>`
+  return html`${t('attentionOwnRequests', { waiting, approved, rejected })} <a href="${REQUESTS_PATH}?whose=own&status=all">${t('requestsOfPayment')}</a>`
 }
