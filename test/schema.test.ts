@@ -1,5 +1,5 @@
 // Prepares every statement of the service against the migrated schema, which finds renamed columns and wrong types before a
-// request does, and checks rules that the tables share.
+// request does. The rules of their SQL are in test/sql-rules.test.ts.
 
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
@@ -7,19 +7,12 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import '../src/app.ts'
 import '../src/compose/demo.ts'
-import { allStatements, sql } from '../src/kit/db/db.ts'
+import { allStatements } from '../src/kit/db/db.ts'
 import { testDatabase } from './support/database.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const statements = allStatements()
 const db = await testDatabase({ after })
-
-const selectTablesWithoutKey = sql<{ name: string }>`
-select c.oid::regclass::text as name
-from pg_class c
-where c.relnamespace in ('public'::regnamespace, 'sandbox'::regnamespace)
-  and c.relkind in ('r', 'p')
-  and not exists (select from pg_constraint k where k.conrelid = c.oid and k.contype = 'p')`
 
 describe('every statement of the service', () => {
   it('is prepared by the server against the migrated schema', async () => {
@@ -55,13 +48,6 @@ describe('every statement of the service', () => {
   it('has a unique name that is a valid identifier', () => {
     assert.equal(new Set(statements.map(({ name }) => name)).size, statements.length)
     for (const { name } of statements) assert.match(name, /^s_[0-9a-f]{20}$/)
-  })
-})
-
-describe('every table of the schema', () => {
-  it('has a primary key', async () => {
-    const keyless = await db.query(selectTablesWithoutKey)
-    assert.deepEqual(keyless, [])
   })
 })
 

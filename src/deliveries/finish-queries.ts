@@ -74,6 +74,7 @@ logged as (
   select
     merchant_id, event_id, endpoint_id, fence, started_at, url, signature, http_status, error, response_body, duration_ms
   from finished
+  returning 1
 ),
 outcome as (
   select

@@ -22,7 +22,7 @@ set
   status = 'pending',
   reason = null,
   finished_at = null,
-  due_at = case when ${IS_UNLEASED} then $1 else d.due_at end,
+  due_at = case when ${IS_UNLEASED} then excluded.due_at else d.due_at end,
   attempt_count = case when ${IS_UNLEASED} then 0 else d.attempt_count end,
   unfinished_count = case when ${IS_UNLEASED} then 0 else d.unfinished_count end,
   leased_until = case when ${IS_UNLEASED} then null else d.leased_until end,

@@ -154,7 +154,8 @@ insert into balance_deltas (
 )
 select $1, $7, account, amount_minor, $9, $2, position, $3, $4
 from posted
-where account in ('available', 'pending')`
+where account in ('available', 'pending')
+returning position`
 
 export async function insertEntry(tx: Tx, entry: EntryInput): Promise<void> {
   const { merchantId, id, kind, paymentId, attemptId, refundId, currency, postings, at } = entry

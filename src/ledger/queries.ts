@@ -65,6 +65,7 @@ entry as (
   insert into ledger_entries (merchant_id, id, kind, payment_id, at)
   select merchant_id, entry_id, 'settlement', payment_id, $1
   from numbered
+  returning 1
 ),
 lines as (
   select merchant_id, payment_id, entry_id, 1 as position, 'pending' as account, currency, -amount_minor as amount_minor
@@ -77,6 +78,7 @@ posted as (
   insert into postings (merchant_id, entry_id, position, account, currency, amount_minor)
   select merchant_id, entry_id, position, account, currency, amount_minor
   from lines
+  returning 1
 ),
 delta as (
   insert into balance_deltas (
@@ -85,6 +87,7 @@ delta as (
   select merchant_id, currency, account, amount_minor, $1, entry_id, position, 'settlement', payment_id
   from lines
   order by entry_id, position
+  returning 1
 )
 select
   merchant_id as "merchantId", currency, sum(amount_minor)::bigint as "amountMinor", count(*)::integer as payments

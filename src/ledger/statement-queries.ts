@@ -52,6 +52,7 @@ line as (
       partition by t.merchant_id, t.currency order by t.id rows between 1 following and unbounded following
     ),
     preceding as (partition by t.merchant_id, t.currency order by t.id rows unbounded preceding)
+  returning 1
 )
 select count(*)::integer as folded
 from deltas`

@@ -178,6 +178,7 @@ new_attempt as (
   from done d
   cross join lateral jsonb_to_record(d.new_attempt) as t (${ATTEMPT.recordset(NEW_ATTEMPT)})
   where d.new_attempt is not null
+  returning 1
 ),
 move as (
   insert into moves (merchant_id, payment_id, version, from_status, to_status, reason, proof, source, attempt_id, at)
@@ -185,18 +186,21 @@ move as (
     merchant_id, payment_id, version, from_status, to_status, status_reason, proof, source,
     coalesce(attempt_id, (new_attempt ->> 'id')::uuid), at
   from done
+  returning 1
 ),
 event as (
   insert into events (merchant_id, id, type, resource_type, resource_id, version, body, created_at)
   select
     merchant_id, event_id, event_type, event_body -> 'resource' ->> 'type', payment_id, version, event_body, at
   from done
+  returning 1
 ),
 entry as (
   insert into ledger_entries (merchant_id, id, kind, payment_id, attempt_id, at)
   select merchant_id, entry_id, entry_kind, payment_id, attempt_id, at
   from done
   where entry_id is not null
+  returning 1
 ),
 posted as (
   insert into postings (merchant_id, entry_id, position, account, currency, amount_minor)
@@ -216,12 +220,14 @@ delta as (
   join done d on d.entry_id = p.entry_id
   where p.account in ('available', 'pending')
   order by d.n, p.position
+  returning 1
 ),
 settlement as (
   insert into pending_settlements (merchant_id, payment_id, currency, amount_minor, due_at)
   select merchant_id, payment_id, currency, settlement_minor, settlement_due_at
   from done
   where settlement_minor is not null and settlement_minor > 0
+  returning 1
 ),
 captured as (
   select merchant_id, customer_id, count(*) as captures, max(coalesce(paid_at, at)) as last_at
@@ -336,6 +342,7 @@ entry as (
     payment_id, id, $12
   from closed
   where $10::uuid is not null
+  returning 1
 ),
 posted as (
   insert into postings (merchant_id, entry_id, position, account, currency, amount_minor)
@@ -343,6 +350,7 @@ posted as (
   from closed c
   cross join lateral jsonb_array_elements($11::jsonb) with ordinality as l (posting, position)
   where $10::uuid is not null
+  returning 1
 )
 select id
 from closed`

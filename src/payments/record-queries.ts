@@ -201,6 +201,7 @@ customer_event as (
     f.created_at
   from fresh f
   join customer c on c.merchant_id = f.merchant_id and c.id = f.customer_id
+  returning 1
 ),
 payment as (
   insert into payments (customer_id, access_hash, ${PAYMENT.list(GIVEN)})
@@ -215,11 +216,13 @@ attempt as (
   from fresh f
   cross join lateral jsonb_to_record(f.attempt) as t (${ATTEMPT.recordset(NEW_ATTEMPT)})
   where f.attempt is not null
+  returning 1
 ),
 move as (
   insert into moves (merchant_id, payment_id, version, from_status, to_status, reason, source, attempt_id, at)
   select merchant_id, id, version, null, status, status_reason, source, (attempt ->> 'id')::uuid, created_at
   from fresh
+  returning 1
 ),
 event as (
   insert into events (merchant_id, id, type, resource_type, resource_id, version, body, created_at)
@@ -228,6 +231,7 @@ event as (
     jsonb_set(f.event_body, '{data,customer,uuid}', to_jsonb(p.customer_id)), f.created_at
   from fresh f
   join payment p on p.payment_id = f.id
+  returning 1
 )
 select payment_id as "paymentId", customer_id as "customerId", null as rejection
 from payment

@@ -10,7 +10,8 @@ import { REQUEST, type RequestRow } from './request.ts'
 const insertStatement = sql<unknown>`
 insert into api_requests (${REQUEST.list()})
 select ${REQUEST.list()}
-from jsonb_to_recordset($1::jsonb) as r (${REQUEST.recordset()})`
+from jsonb_to_recordset($1::jsonb) as r (${REQUEST.recordset()})
+returning id`
 
 export async function insertRequests(db: Db, rows: readonly RequestRow[]): Promise<void> {
   await db.query(insertStatement, [JSON.stringify(rows.map((row) => REQUEST.toRecord(row)))])

@@ -47,11 +47,11 @@ insert into webhook_endpoints (
   ${ENDPOINT.list(NEW_ENDPOINT)}, status, secret_request_id, checked_from, updated_at
 )
 select ${ENDPOINT.list(NEW_ENDPOINT)}, 'enabled', id, created_at, created_at
-from jsonb_to_record($1::jsonb) as e (${ENDPOINT.recordset(NEW_ENDPOINT)})
+from jsonb_to_recordset($1::jsonb) as e (${ENDPOINT.recordset(NEW_ENDPOINT)})
 returning ${ENDPOINT_COLUMNS}`
 
 export async function insertEndpoint(tx: Tx, endpoint: NewEndpoint): Promise<EndpointRow> {
-  const [row] = await tx.query(insertEndpointStatement, [JSON.stringify(ENDPOINT.toRecord(endpoint))])
+  const [row] = await tx.query(insertEndpointStatement, [JSON.stringify([ENDPOINT.toRecord(endpoint)])])
   if (!row) throw new Error('the insert of a webhook endpoint returned no row')
   return row
 }

@@ -54,8 +54,12 @@ function takePending(
 function insertLedgerEntry(access: TableAccess, values: readonly unknown[]): Row[] {
   const [merchant_id, id, kind, payment_id, attempt_id, refund_id, currency, lines, at] = values
   access.insert('ledger_entries', { merchant_id, id, kind, payment_id, attempt_id, refund_id, at })
-  post(access, { merchant_id, id, kind, payment_id, currency, at }, JSON.parse(lines as string))
-  return []
+  const postings: { account: string; amount_minor: string }[] = JSON.parse(lines as string)
+  post(access, { merchant_id, id, kind, payment_id, currency, at }, postings)
+  const positions = postings.map(({ account }, index) => ({ account, position: index + 1 }))
+  return positions
+    .filter(({ account }) => account === 'available' || account === 'pending')
+    .map(({ position }) => ({ position }))
 }
 
 function settle(access: TableAccess, [now, limit, ids]: readonly unknown[]): Row[] {
