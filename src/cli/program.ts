@@ -8,6 +8,7 @@ import { createHttpClient, type HttpClient } from '../kit/http/http-client.ts'
 import { systemRandom } from '../kit/random.ts'
 import { addAuditCommands } from './commands/audit.ts'
 import { addCaseCommands } from './commands/cases.ts'
+import { addCellCommands } from './commands/cells.ts'
 import { addClockCommands } from './commands/clock.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addDocsCommand } from './commands/docs.ts'
@@ -18,7 +19,7 @@ import { addKeyCommands } from './commands/keys.ts'
 import { addListenCommand } from './commands/listen.ts'
 import { addLogCommands } from './commands/logs.ts'
 import { addMcpCommand } from './commands/mcp.ts'
-import { addMerchantCommands } from './commands/merchants.ts'
+import { addMerchantCommands } from './commands/merchants/merchants.ts'
 import { addPeopleCommands } from './commands/people.ts'
 import { addReconcileCommands } from './commands/reconcile.ts'
 import { addSandboxCommand } from './commands/sandbox.ts'
@@ -77,6 +78,7 @@ function buildProgram(terminal: Terminal, json: boolean, shell: Shell): Command 
   addKeyCommands(program, shell)
   addPeopleCommands(program, shell)
   addGatewayCommands(program, shell)
+  addCellCommands(program, shell)
   addListenCommand(program, shell)
   addTriggerCommand(program, shell)
   addClockCommands(program, shell)

@@ -27,6 +27,7 @@ import { wakeLookup } from '../provider-refunds/lookup.ts'
 import { wakeRefunds, wakeRefundWithReport } from '../refunds/advance.ts'
 import type { RefundWake } from '../refunds/refund.ts'
 import { loadSecrets, requireKeyring } from '../secrets/secrets.ts'
+import { probeCell } from './cells.ts'
 import { composeGateways } from './gateways.ts'
 import type { Addresses, Parts } from './parts.ts'
 
@@ -54,6 +55,7 @@ export async function composeApp(parts: Parts, addresses: Addresses) {
     ...gateways,
     ...{ ...databases, cells, clock, random, log, vault, mode, publicHttp, counters, background },
     cursors: createSigner(secrets.cursorKey),
+    probeCell: (cell: number) => probeCell(cells, cell, clock.now()),
     placement: createPlacement({ unscopedInstanceDb, cells, clock, log }),
     keyPepper: secrets.keyPepper,
     keyCache: createKeyCache({ instanceDb: unscopedInstanceDb, clock }, { refreshUntil }),

@@ -1,18 +1,13 @@
 // The cells of the service: connected, checked and migrated like the database of the instance. A cell that cannot be opened is
 // tried again until it can, and stops no other one.
 
+import { openUrl, requireOwnCell } from '../cells/register.ts'
 import type { Config } from '../config.ts'
 import { type Cells, ONE_CELL } from '../kit/cells/cells.ts'
-import {
-  type CellRow,
-  findMerchantCells,
-  insertCell,
-  listCellRows,
-  nextCellNumber,
-} from '../kit/cells/queries.ts'
+import { type CellRow, findMerchantCells, listCellRows } from '../kit/cells/queries.ts'
 import type { Clock } from '../kit/clock.ts'
-import { createVault, type Vault, type VaultContext } from '../kit/crypto.ts'
-import { type ConnectedDb, connectDb, type Db, DbUnavailable } from '../kit/db/db.ts'
+import { createVault, type Vault } from '../kit/crypto.ts'
+import { type ConnectedDb, connectDb, DbUnavailable } from '../kit/db/db.ts'
 import { migrate } from '../kit/db/migrate.ts'
 import { requireUsableServer } from '../kit/db/server-check.ts'
 import { errorFields, type Log } from '../kit/observability/log.ts'
@@ -20,6 +15,7 @@ import type { Random } from '../kit/random.ts'
 import { createTenantCache } from '../kit/tenant-cache.ts'
 import { loadSecrets } from '../secrets/secrets.ts'
 import { areTenantsIsolated, type DatabaseOptions } from './database.ts'
+import { findDueTimes } from './due-queries.ts'
 import type { Stops } from './parts.ts'
 
 export interface CellParts {
@@ -30,13 +26,6 @@ export interface CellParts {
   db: ConnectedDb
   stops: Stops
 }
-
-const urlContextOf = (name: string): VaultContext => ({
-  table: 'cells',
-  column: 'sealed',
-  rowId: name,
-  merchantId: '',
-})
 
 /** The cells of the register, and the database of the instance as cell 0. */
 export async function openCells(parts: CellParts, options: DatabaseOptions): Promise<Cells> {
@@ -76,19 +65,19 @@ const RETRY_MS = 2_000
 async function openCell(
   { config, clock, log, stops }: CellParts,
   options: DatabaseOptions,
-  { number, name, sealed }: CellRow,
+  row: CellRow,
   vault: Vault,
 ): Promise<[number, () => ConnectedDb | undefined]> {
+  const { number, name } = row
   const { poolSize, preparedStatements } = config
   const onError = (error: Error) => log.write('database.connection_lost', errorFields(error))
   const { acquireTimeoutMs } = options
-  const url = vault.open(sealed, urlContextOf(name))
-  const db = connectDb({ url, poolSize, preparedStatements, onError, acquireTimeoutMs })
+  const db = connectDb({ url: openUrl(vault, row), poolSize, preparedStatements, onError, acquireTimeoutMs })
   const stopping = new AbortController()
   let handle: ConnectedDb | undefined
   const tryOpen = async (): Promise<boolean> => {
     try {
-      handle = await prepare(db, config, log)
+      handle = await prepare(db, row, config, log)
       return true
     } catch (error) {
       log.write('cell.unavailable', { cell: name, ...errorFields(error) })
@@ -110,9 +99,10 @@ async function openCell(
   return [number, () => handle]
 }
 
-async function prepare(db: ConnectedDb, config: Config, log: Log): Promise<ConnectedDb> {
+async function prepare(db: ConnectedDb, row: CellRow, config: Config, log: Log): Promise<ConnectedDb> {
   await requireUsableServer(db, config.environment === 'production')
   const { applied } = await migrate(db)
+  await requireOwnCell(db, row)
   if (applied.length > 0) log.write('database.migrated', { count: applied.length })
   return (await areTenantsIsolated(db, log)) ? db : withoutTenants(db)
 }
@@ -122,19 +112,12 @@ function withoutTenants(db: ConnectedDb): ConnectedDb {
   return { ...db, forMerchant: (_merchantId, audit) => (audit === undefined ? db : db.audited(audit)) }
 }
 
-interface NewCell extends Pick<CellRow, 'name' | 'state'> {
-  url: string
-}
-
-/** Registers a cell. Every process must be started again before it is active. */
-export function addCell(
-  { db, vault, clock }: { db: Db; vault: Vault; clock: Clock },
-  { name, url, state }: NewCell,
-): Promise<CellRow> {
-  return db.transaction(async (tx) => {
-    const number = await nextCellNumber(tx)
-    const cell = { number, name, state, sealed: vault.seal(url, urlContextOf(name)), createdAt: clock.now() }
-    await insertCell(tx, cell)
-    return cell
-  })
+/** Whether the cell takes statements now. Its tables are read, because a server that answers may still refuse them. */
+export async function probeCell(cells: Cells, cell: number, now: Date): Promise<boolean> {
+  try {
+    await findDueTimes(cells.open(cell), now)
+    return true
+  } catch {
+    return false
+  }
 }

@@ -17,13 +17,12 @@ import { logRoutes } from '../http/log-routes.ts'
 import { createRequestMetrics } from '../http/metrics.ts'
 import { createOperations, createOperatorOperations } from '../http/operations.ts'
 import { createHttpShell } from '../http/server.ts'
-import { inCellOf } from '../kit/cells/cells.ts'
-import type { Db } from '../kit/db/db.ts'
+import { areSeveral, inCellOf } from '../kit/cells/cells.ts'
 import { findKey } from '../kit/db/idempotency.ts'
 import { requireUsableServer } from '../kit/db/server-check.ts'
 import { runAsMerchant } from '../kit/db/tenant-isolation.ts'
 import type { OperatorRoute, Route } from '../kit/http/route.ts'
-import { errorFields, type Log } from '../kit/observability/log.ts'
+import { errorFields } from '../kit/observability/log.ts'
 import { createConfirmations } from '../mcp/confirmation.ts'
 import { createMcpEndpoint, type McpEndpoint } from '../mcp/protocol.ts'
 import { errorPage } from '../pages/error-page.ts'
@@ -76,7 +75,7 @@ export async function composeShell(parts: Parts, app: App, { provider, testShop 
     measure: createRequestMetrics(measured.metrics),
     recordRequest: openRequestLog(parts),
     tracer: tracing.tracer,
-    ready: () => checkReadiness(db, log),
+    ready: () => checkReadiness(parts, app),
     publicUrl: app.settings.publicUrl,
     environment: config.environment,
     rateLimit: config.rateLimit,
@@ -140,11 +139,20 @@ function composeMcp({ config, clock, random }: Parts, app: App): McpEndpoint | u
   })
 }
 
+async function findLostCells({ cells, probeCell }: App): Promise<string[]> {
+  if (!areSeveral(cells)) return []
+  const probes = cells.numbers.map(async (cell) =>
+    (await probeCell(cell)) ? [] : [`The cell ${cells.nameOf(cell)} does not take statements.`],
+  )
+  return (await Promise.all(probes)).flat()
+}
+
 /** The route needs no key, so its reason is a fixed text; the database's own error goes to the log. */
-async function checkReadiness(db: Db, log: Log): Promise<{ ready: boolean; reasons: string[] }> {
+async function checkReadiness({ db, log }: Parts, app: App): Promise<{ ready: boolean; reasons: string[] }> {
   try {
     await requireUsableServer(db, false)
-    return { ready: true, reasons: [] }
+    // A cell that is down does not make the process unready: the merchants of the others are served.
+    return { ready: true, reasons: await findLostCells(app) }
   } catch (error) {
     log.write('service.not_ready', errorFields(error))
     return { ready: false, reasons: ['The database does not answer.'] }

@@ -8,6 +8,7 @@ import { auditRoutes, operatorAuditRoutes } from '../audit/routes.ts'
 import { operatorCaseRoutes } from '../case-resolutions/operator-routes.ts'
 import { caseRoutes } from '../case-resolutions/routes.ts'
 import { catalogRoutes } from '../catalog/routes.ts'
+import { cellRoutes } from '../cells/routes.ts'
 import { chargeRoutes } from '../charges/routes.ts'
 import { checkoutRoutes } from '../checkout/routes.ts'
 import { customerRoutes } from '../customers/routes.ts'
@@ -118,6 +119,7 @@ export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
     ...operatorTimelineRoutes(app),
     ...operatorAuditRoutes({ ...app, auditedOperations }),
     ...encryptionRoutes(app),
+    ...cellRoutes(app),
     ...instanceRoutes(app),
     ...reconciliationRoutes({
       ...app,
@@ -139,7 +141,12 @@ export function personRoutes(app: App): PersonRoute[] {
     ...createdKeyRoutes(app),
     // Saving an account also writes records of the instance: when to look for its refunds, and its access tokens.
     ...ownGatewayRoutes({ ...app, publicUrl, db: app.auditedDb }),
-    ...ownReconciliationRoutes({ ...app, findRefunds: (...wanted) => findGatewayRefunds(app.db, ...wanted) }),
+    // In the cell of the merchant.
+    ...ownReconciliationRoutes({
+      ...app,
+      cells: undefined,
+      findRefunds: (...wanted) => findGatewayRefunds(app.db, ...wanted),
+    }),
     ...historyRoutes(app),
     ...refundDestinationRoutes(app),
     ...refundLimitRoutes(app),

@@ -3,6 +3,7 @@
 import { ApiError, errorFromIssues, requireFound } from '../core/errors.ts'
 import type { Mode } from '../core/merchant.ts'
 import { clearTokens } from '../gateway-tokens/store.ts'
+import { type CellMap, inEveryCell } from '../kit/cells/cells.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Vault } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
@@ -23,6 +24,7 @@ import type { CredentialCheck, Gateways } from './registry.ts'
 
 export interface AccountsApp {
   db: Db
+  cells?: CellMap
   unscopedInstanceDb: Db
   clock: Clock
   random: Random
@@ -148,8 +150,9 @@ export async function listLiveAccounts(app: AccountsApp, merchantId: string): Pr
 /** The definitions of the accounts that merchants have of their own, each name once. */
 export async function listOwnDefinitions({
   db,
+  cells,
   gateways,
-}: Pick<AccountsApp, 'db' | 'gateways'>): Promise<AccountDefinition[]> {
-  const names = await listUsedNames(db)
-  return names.map(gateways.findDefinition).filter((definition) => definition !== undefined)
+}: Pick<AccountsApp, 'db' | 'cells' | 'gateways'>): Promise<AccountDefinition[]> {
+  const names = new Set((await inEveryCell(cells, () => listUsedNames(db))).flat())
+  return [...names].map(gateways.findDefinition).filter((definition) => definition !== undefined)
 }

@@ -287,11 +287,18 @@ export const MerchantRecord = namedObject(
   { description: 'A merchant with its settings.' },
 )
 
-export const CreateMerchantBody = namedObject('CreateMerchantRequest', {
+const MERCHANT_FIELDS = {
   name: described(DisplayName, 'The name of the merchant. Payers see it unless branding.displayName is set.'),
   baseCurrency: Type.Optional(described(CurrencyInput, BASE_CURRENCY)),
   settings: Type.Optional(
     Nullable(SettingsInput, 'The settings to change. Absent ones stay unchanged; null clears one.'),
+  ),
+}
+
+export const CreateMerchantBody = namedObject('CreateMerchantRequest', {
+  ...MERCHANT_FIELDS,
+  cell: Type.Optional(
+    text('The name of the cell for its data. Absent: the active one with the fewest merchants.', 'main'),
   ),
 })
 export type CreateMerchant = Static<typeof CreateMerchantBody>
@@ -299,9 +306,7 @@ export type CreateMerchant = Static<typeof CreateMerchantBody>
 // The currency has no default here: an absent field must not change.
 export const UpdateMerchantBody = named(
   'UpdateMerchantRequest',
-  Type.Partial(
-    Type.Object({ ...CreateMerchantBody.properties, baseCurrency: described(CurrencyFilter, BASE_CURRENCY) }),
-  ),
+  Type.Partial(Type.Object({ ...MERCHANT_FIELDS, baseCurrency: described(CurrencyFilter, BASE_CURRENCY) })),
 )
 export type UpdateMerchant = Static<typeof UpdateMerchantBody>
 

@@ -61,7 +61,7 @@ export async function createMerchant(app: MerchantsApp, input: CreateMerchant): 
     createdAt: now,
     updatedAt: now,
   }
-  const cell = (await app.placement?.choose()) ?? 0
+  const cell = (await app.placement?.choose(input.cell)) ?? 0
   await app.placement?.copy(draft, cell)
   return toMerchant(await insertMerchant(app.instanceDb, draft, cell))
 }

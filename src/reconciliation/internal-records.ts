@@ -2,6 +2,7 @@
 // reference.
 
 import { money } from '../core/money.ts'
+import { type CellMap, inEveryCell } from '../kit/cells/cells.ts'
 import type { Db } from '../kit/db/db.ts'
 import { type CollectedRow, findCollected, type GatewayAccount } from './collected-queries.ts'
 import type { InternalRecord, LookupResult } from './compare.ts'
@@ -21,6 +22,7 @@ export interface InternalRefund {
 
 interface RecordsApp {
   db: Db
+  cells?: CellMap
   findRefunds(
     account: GatewayAccount,
     keys: readonly string[],
@@ -38,11 +40,11 @@ export async function findInternalRecords(
     return [matching.flatMap(({ key }) => key ?? []), matching.flatMap(({ reference }) => reference ?? [])]
   }
   const [payments, refunds] = await Promise.all([
-    findCollected(app.db, account, ...identifiersOf('payment')),
+    inEveryCell(app.cells, () => findCollected(app.db, account, ...identifiersOf('payment'))),
     app.findRefunds(account, ...identifiersOf('refund')),
   ])
   const records = {
-    payment: indexByIdentifier(payments.map(toInternalRecord)),
+    payment: indexByIdentifier(payments.flat().map(toInternalRecord)),
     refund: indexByIdentifier(refunds.map(toInternalRefundRecord)),
   }
   return (row) => lookUp(row, records[row.type])

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto'
 import type { Mode } from '../core/merchant.ts'
 import { formatAmount } from '../core/money.ts'
+import { type CellMap, groupByCell, inNamedCell, ONE_CELL } from '../kit/cells/cells.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Signer } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
@@ -35,6 +36,8 @@ import type { ReconciliationRow } from './reconciliation.ts'
 
 export interface ReconciliationApp {
   db: Db
+  /** Absent: all payments of the file are in one database, as those of one merchant are. */
+  cells?: CellMap
   /** The reconciliations themselves: a file of a provider may have payments of every merchant. */
   instanceDb: Db
   clock: Clock
@@ -225,6 +228,8 @@ function serializeInternalRecord({ key, reference, status, amount, fee }: Intern
   }
 }
 
+type Position = Parameters<typeof listCollected>[4]
+
 /** Yields the payments of the covered period that are in our ledger and not in the file. */
 async function* findMissingInFile(
   app: ReconciliationApp,
@@ -232,12 +237,17 @@ async function* findMissingInFile(
   seen: ReadonlySet<string>,
 ): AsyncGenerator<CollectedRow[]> {
   if (!period) return
-  let after: Parameters<typeof listCollected>[4] | undefined = { paidAt: '-infinity', paymentId: NIL_UUID }
-  while (after) {
-    const rows = await listCollected(app.db, account, period.from, period.to, after, BATCH)
-    const missing = rows.filter(({ key }) => !seen.has(`payment ${key}`))
-    if (missing.length > 0) yield missing
-    after = rows.length < BATCH ? undefined : rows.at(-1)
+  for (const cell of (app.cells ?? ONE_CELL).numbers) {
+    let after: Position | undefined = { paidAt: '-infinity', paymentId: NIL_UUID }
+    while (after) {
+      const from: Position = after
+      const rows: Awaited<ReturnType<typeof listCollected>> = await inNamedCell(app.cells, cell, () =>
+        listCollected(app.db, account, period.from, period.to, from, BATCH),
+      )
+      const missing = rows.filter(({ key }) => !seen.has(`payment ${key}`))
+      if (missing.length > 0) yield missing
+      after = rows.length < BATCH ? undefined : rows.at(-1)
+    }
   }
 }
 
@@ -255,13 +265,22 @@ async function writeBatch(
   const matched = compared.flatMap(({ row, ours, breaks: kinds }) =>
     isMatch(row, ours, kinds) && ours.isCredited ? [ours] : [],
   )
-  const settled = await app.db.transaction((tx) => settlePayments(app, tx, matched))
+  const settled = await settleMatched(app, matched)
   return app.instanceDb.transaction(async (tx) => {
     await addSettled(tx, reconciliationId, settled)
     await closeBreaksByFile(tx, scope, compared.flatMap(toClosings), now)
     await recordBreaks(tx, scope, breaks, now)
     return settled
   })
+}
+
+async function settleMatched(app: ReconciliationApp, matched: readonly InternalRecord[]): Promise<number> {
+  let settled = 0
+  for (const [cell, some] of await groupByCell(app.cells, matched, ({ merchantId }) => merchantId))
+    settled += await inNamedCell(app.cells, cell, () =>
+      app.db.transaction((tx) => settlePayments(app, tx, some)),
+    )
+  return settled
 }
 
 const COMPARED_KINDS: readonly BreakKind[] = [

@@ -105,6 +105,23 @@ where u.id = r.id
   and u.totp_pending_sealed is not distinct from r.sealed2
 returning u.id`
 
+// A number as an id, for the order of the rows.
+const CELL_ID = "('00000000-0000-0000-0000-' || lpad(number::text, 12, '0'))::uuid"
+
+const readCells = sql<SealedRow>`
+select $1::uuid as "merchantId", ${CELL_ID} as id, name as "rowId", array[sealed] as sealed
+from cells
+where ${CELL_ID} > $2::uuid
+order by number
+limit $3`
+
+const replaceCells = sql<{ id: string }>`
+update cells c
+set sealed = r.fresh1
+from jsonb_to_recordset($1::jsonb) as r (id uuid, ${valuesOf(['sealed'])})
+where ${CELL_ID} = r.id and c.sealed = r.sealed1
+returning r.id`
+
 export const SEALED_TABLES: readonly SealedTable[] = [
   { ...ACCOUNTS, read: buildReadStatement(ACCOUNTS), replace: buildReplaceStatement(ACCOUNTS) },
   { ...METHODS, read: buildReadStatement(METHODS), replace: buildReplaceStatement(METHODS) },
@@ -112,6 +129,7 @@ export const SEALED_TABLES: readonly SealedTable[] = [
   { ...ENDPOINTS, read: buildReadStatement(ENDPOINTS), replace: buildReplaceStatement(ENDPOINTS) },
   { name: 'gateway_tokens', columns: ['sealed'], read: readTokens, replace: replaceTokens },
   { ...USERS, read: readUsers, replace: replaceUsers },
+  { name: 'cells', columns: ['sealed'], read: readCells, replace: replaceCells },
 ]
 
 const NIL_UUID = '00000000-0000-0000-0000-000000000000'

@@ -6,6 +6,7 @@
 
 import { Type } from 'typebox'
 import { errorFromIssues } from '../core/errors.ts'
+import { type CellMap, inNamedCell, ONE_CELL } from '../kit/cells/cells.ts'
 import { keyIdOf, type Signer, type Vault, VaultError } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
 import { homeOf } from '../kit/db/homes.ts'
@@ -24,6 +25,7 @@ import { KEYRING_CHECK } from './secrets.ts'
 
 export interface ResealApp {
   instanceDb: Db
+  cells?: CellMap
   /** The changes of these two are not in the audit log. */
   unscopedDb: Db
   unscopedInstanceDb: Db
@@ -66,12 +68,16 @@ export async function resealBatch(
   { cursor, limit }: { cursor?: string; limit: number },
 ): Promise<ResealBatch> {
   const position = cursor === undefined ? START : readCursor(app, cursor)
-  const table = SEALED_TABLES[position.table]
-  if (!table) throw invalidCursor()
-  const rows = await listSealedRows(handleOf(app, table), table, position.after ?? undefined, limit)
-  const { resealed, left } = await resealRows(app, table, rows)
+  const places = placesOf(app)
+  const place = places[position.table]
+  if (!place) throw invalidCursor()
+  const { table, cell } = place
+  const { rows, resealed, left } = await inNamedCell(app.cells, cell, async () => {
+    const read = await listSealedRows(handleOf(app, table), table, position.after ?? undefined, limit)
+    return { rows: read, ...(await resealRows(app, table, read)) }
+  })
   const found = position.found + resealed + sum(left)
-  const next = nextPosition(position, rows, limit, found)
+  const next = nextPosition(position, rows, limit, found, places.length)
   const retiredKeys = next === null && found === 0 ? await retireKeys(app) : []
   return {
     ...{ keyId: app.vault.keyId, table: table.name, read: rows.length, resealed, left, retiredKeys },
@@ -109,12 +115,21 @@ function nextPosition(
   rows: readonly SealedRow[],
   limit: number,
   found: number,
+  places: number,
 ): Position | null {
   const last = rows.at(-1)
   if (last && rows.length === limit)
     return { table, after: { merchantId: last.merchantId, id: last.id }, found, isCheck }
-  if (table + 1 < SEALED_TABLES.length) return { table: table + 1, after: null, found, isCheck }
+  if (table + 1 < places) return { table: table + 1, after: null, found, isCheck }
   return found === 0 && !isCheck ? { ...START, isCheck: true } : null
+}
+
+/** A table of the merchants' data is in every cell. */
+function placesOf({ cells = ONE_CELL }: ResealApp): { table: SealedTable; cell: number }[] {
+  return SEALED_TABLES.flatMap((table) => {
+    const numbers = homeOf(table.read.text) === 'instance' ? [0] : cells.numbers
+    return numbers.map((cell) => ({ table, cell }))
+  })
 }
 
 function handleOf({ unscopedDb, unscopedInstanceDb }: ResealApp, { read }: SealedTable): Db {

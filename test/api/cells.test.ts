@@ -2,9 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { runCommandLine } from '../../src/cli/program.ts'
 import { cellOfUuid } from '../../src/kit/cells/values.ts'
 import { type Db, type Statement, sql } from '../../src/kit/db/db.ts'
 import { TABLES_BY_HOME } from '../../src/kit/db/homes.ts'
+import { assertApiError } from '../support/assertions.ts'
 import { initiateBody, payWith } from '../support/builders.ts'
 import { CASES, dataOf, OPERATOR_CASES } from '../support/cases.ts'
 import { startConsumer } from '../support/consumer.ts'
@@ -13,7 +15,7 @@ import { makeLink, payAt } from '../support/links.ts'
 import { makeOneOfEverything } from '../support/one-of-everything.ts'
 import { createPayer } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
-import { type TestService, testService } from '../support/service.ts'
+import { ADMIN_TOKEN, type TestService, testService } from '../support/service.ts'
 
 type Shop = Awaited<ReturnType<TestService['newMerchant']>> & { cell: number }
 
@@ -152,6 +154,15 @@ describe('two cells', () => {
     assert.ok(checked.every(({ violations }: { violations: number }) => violations === 0))
   })
 
+  it('are placed by name if the operator gives one', async () => {
+    const named = await admin.post('/admin/v1/merchants', { name: 'Placed', cell: 'cell-1' })
+    assert.equal(await cells.of(dataOf(named).uuid), 1)
+    assertApiError(
+      await admin.post('/admin/v1/merchants', { name: 'Lost', cell: 'none' }),
+      'validation_failed',
+    )
+  })
+
   it('copy a change of a merchant to its cell', async () => {
     const [, { uuid }] = shops as [Shop, Shop]
     dataOf(
@@ -170,10 +181,35 @@ describe('two cells', () => {
     for (const cell of cells.numbers) {
       const db = cells.open(cell)
       for (const table of TABLES_BY_HOME.cell) await assertOwnRows(db, table, cell)
+      // The register in a cell says which cell it is.
       if (cell !== 0)
-        for (const table of TABLES_BY_HOME.instance) assert.equal(await countRows(db, table), 0, table)
+        for (const table of TABLES_BY_HOME.instance.filter((one) => one !== 'cells'))
+          assert.equal(await countRows(db, table), 0, table)
     }
     assert.ok((await countRows(cells.open(1), 'payments')) > 0)
+  })
+})
+
+describe('the register of cells', () => {
+  const cowry = async (...args: string[]) => {
+    let out = ''
+    const take = (text: string) => {
+      out += text
+    }
+    const env = { COWRY_URL: service.url, COWRY_ADMIN_TOKEN: ADMIN_TOKEN }
+    const code = await runCommandLine(['cells', ...args], { terminal: { out: take, err: take }, env })
+    return { code, out }
+  }
+
+  it('is shown by the command line, with what each cell has and whether it is up', async () => {
+    for (const args of [['list'], ['status']]) {
+      const { code, out } = await cowry(...args)
+      assert.equal(code, 0, out)
+      assert.match(out, /^main +active +\d+ +up$/m)
+      assert.match(out, /^cell-1 +active +\d+ +up$/m)
+    }
+    const { out } = await cowry('list', '--json')
+    assert.deepEqual(Object.keys(JSON.parse(out).data[0]), ['name', 'state', 'merchants', 'isUp'])
   })
 })
 

@@ -5,6 +5,7 @@ import { UNKNOWN_UUID } from '../support/assertions.ts'
 import { payWith } from '../support/builders.ts'
 import { newProposal, requireTwoPeople } from '../support/cases.ts'
 import { signInAs } from '../support/dashboard.ts'
+import { testDatabaseUrl } from '../support/database.ts'
 import { createExampleShapes } from '../support/example-shapes.ts'
 import {
   codesOf,
@@ -17,7 +18,7 @@ import { testService } from '../support/service.ts'
 
 const PATH = '/admin/v1/openapi.json'
 
-const service = await testService({ after })
+const service = await testService({ after }, { cells: 2 })
 const answer = await service.admin.get(PATH)
 const document: Document = answer.body
 const operations = operationsOf(document)
@@ -219,6 +220,14 @@ describe('responses to operators and their OpenAPI document', () => {
       await dataOf(`GET /admin/v1/${path}`)
     await dataOf('POST /admin/v1/encryption/reseal')
     assert.equal((await sendRequest('GET /admin/v1/logs', { query: '?limit=0' })).http, 400)
+  })
+
+  it('documents cells', async () => {
+    await dataOf('GET /admin/v1/cells')
+    await dataOf('POST /admin/v1/cells/{name}/activate', { path: ['cell-1'] })
+    const body = { name: 'west-1', url: await testDatabaseUrl({ after }) }
+    await dataOf('POST /admin/v1/cells', { body })
+    assert.equal((await sendRequest('POST /admin/v1/cells', { body })).http, 400)
   })
 
   it('checks at least one response of every operation of operators', () => {

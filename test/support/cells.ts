@@ -1,7 +1,7 @@
 // A second plain cell on the tests' own server, and a handle for what tests read and change directly in the databases of a
 // service with several cells.
 
-import { addCell } from '../../src/compose/cells.ts'
+import { addCell } from '../../src/cells/register.ts'
 import type { Config } from '../../src/config.ts'
 import { areSeveral, type Cells } from '../../src/kit/cells/cells.ts'
 import { systemClock } from '../../src/kit/clock.ts'
@@ -17,23 +17,28 @@ import { connectTestDb } from './test-db.ts'
 /** How many cells each service of the tests has. */
 export const TEST_CELLS = Number(process.env.COWRY_TEST_CELLS ?? 1)
 
-/** Adds cells to an instance that is not started yet, so that it has this many. Returns their URLs. */
-export async function addTestCells(t: Cleanup, config: Config, count: number): Promise<string[]> {
-  const urls: string[] = []
+/** Adds cells to an instance that is not started yet, so that it has this many. */
+export async function addTestCells(
+  t: Cleanup,
+  config: Config,
+  count: number,
+  addressOf: (url: string) => Promise<string> = async (url) => url,
+): Promise<void> {
   const db = connectTestDb({ url: config.databaseUrl ?? '', poolSize: 1 })
   try {
     await migrate(db)
     const random = systemRandom(systemClock)
     const vault = createVault((await loadSecrets(db, config, random)).encryptionKeys, random)
     for (let number = 1; number < count; number += 1) {
-      const url = await testDatabaseUrl(t)
-      await addCell({ db, vault, clock: systemClock }, { name: `cell-${number}`, url, state: 'active' })
-      urls.push(url)
+      const url = await addressOf(await testDatabaseUrl(t))
+      await addCell(
+        { unscopedInstanceDb: db, vault, clock: systemClock },
+        { name: `cell-${number}`, url, state: 'active' },
+      )
     }
   } finally {
     await db.close()
   }
-  return urls
 }
 
 /** What is in the instance is read there; what is in cells is read in each of them, one after the other. */

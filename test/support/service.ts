@@ -49,6 +49,8 @@ export interface TestServiceOptions {
   isOwn?: boolean
   /** Absent: one, or as many as COWRY_TEST_CELLS says. */
   cells?: number
+  /** The address at which the service finds the database of a cell; absent: its own. */
+  cellAddress?: (url: string) => Promise<string>
   /** Absent: longer than in operation, because the machine may be busy. */
   acquireTimeoutMs?: number
 }
@@ -104,7 +106,7 @@ async function startOwnService(t: Cleanup, options: TestServiceOptions): Promise
   const { clock, log, failpoints } = options
   const needsInProcess = clock ?? log ?? failpoints
   const cells = options.cells ?? TEST_CELLS
-  if (cells > 1) await addTestCells(t, readConfig(env, GATEWAYS), cells)
+  if (cells > 1) await addTestCells(t, readConfig(env, GATEWAYS), cells, options.cellAddress)
   service =
     WORKERS !== undefined && !needsInProcess
       ? await startTestCluster(env, WORKERS, options.role)

@@ -12,6 +12,7 @@ export const LAYERS: readonly Readonly<Record<string, string>>[] = [
   {
     events: 'the outbox, one event for every state change',
     secrets: 'the secrets of the instance',
+    cells: 'the register of the databases with the data of merchants',
     consents: "the payer's consent to a saved card",
     'gateway-tokens':
       "access tokens of gateways, shared by all processes: leases, renewal, providers' rations",

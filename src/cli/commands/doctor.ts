@@ -51,6 +51,11 @@ const resultOf = ({ ok, byHand }: Check) => (byHand ? 'by hand' : ok ? 'ok' : 'F
 async function runChecks(operator: OperatorClient, now: Date): Promise<Check[]> {
   const { ready, reasons } = await operator.isReady()
   const readiness = { name: 'ready', ok: ready, detail: reasons.join(' ') }
+  // A boundary: src/cells/routes.ts describes these records.
+  const cells = (await operator.call('GET', '/admin/v1/cells')).data as CellRecord[]
+  const cellChecks = cells.length > 1 ? cells.map(cellCheck) : []
+  // The other checks ask every cell.
+  if (cellChecks.some(({ ok }) => !ok)) return [readiness, ...cellChecks]
   const { data } = await operator.call('GET', '/admin/v1/invariants')
   // A boundary: the operators' API describes its records in src/merchants/schema.ts.
   const invariants = data as { name: string; violations: number }[]
@@ -60,6 +65,7 @@ async function runChecks(operator: OperatorClient, now: Date): Promise<Check[]> 
   const state = jobs.data as State
   return [
     readiness,
+    ...cellChecks,
     // A boundary: src/gateways/check-routes.ts describes these records.
     ...(gateways.data as GatewayCheck[]).map(gatewayCheck),
     casesCheck(state.openCases),
@@ -71,6 +77,17 @@ async function runChecks(operator: OperatorClient, now: Date): Promise<Check[]> 
       detail: violations === 0 ? '' : `${violations} violations`,
     })),
   ]
+}
+
+interface CellRecord {
+  name: string
+  merchants: number
+  isUp: boolean
+}
+
+function cellCheck({ name, merchants, isUp }: CellRecord): Check {
+  const detail = isUp ? '' : `It does not take statements; ${merchants} merchants are in it.`
+  return { name: `cell ${name}`, ok: isUp, detail }
 }
 
 // The service asks several providers, each within COWRY_GATEWAY_TIMEOUT_MS for every call.

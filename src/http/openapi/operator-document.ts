@@ -43,6 +43,7 @@ const TAG_OF_RESOURCE: Readonly<Record<string, OperatorTag>> = {
   reconciliations: 'Reconciliation',
   reconciliationBreaks: 'Reconciliation',
   audit: 'Audit log',
+  cells: 'Instance',
   encryption: 'Instance',
   invariants: 'Instance',
   jobs: 'Instance',

@@ -1,7 +1,6 @@
 // Every statement over the register of cells, and over which merchant is in which. Both are in the instance.
 
 import { type Db, sql, type Tx } from '../db/db.ts'
-import { requireRow } from '../db/rows.ts'
 
 export interface CellRow {
   number: number
@@ -23,12 +22,19 @@ export function listCellRows(db: Tx): Promise<CellRow[]> {
   return db.query(selectCells)
 }
 
-const insertCellStatement = sql<unknown>`
-insert into cells (number, name, sealed, state, created_at)
-values ($1, $2, $3, $4, $5)`
+const updateStateStatement = sql<CellRow>`
+update cells
+set state = $2
+where name = $1
+returning ${CELL_COLUMNS}`
 
-export async function insertCell(db: Tx, { number, name, sealed, state, createdAt }: CellRow): Promise<void> {
-  await db.query(insertCellStatement, [number, name, sealed, state, createdAt])
+/** Undefined if there is no such cell. */
+export async function saveCellState(
+  db: Tx,
+  name: string,
+  state: CellRow['state'],
+): Promise<CellRow | undefined> {
+  return (await db.query(updateStateStatement, [name, state]))[0]
 }
 
 const selectMerchantCells = sql<{ merchantId: string; cell: number }>`
@@ -107,13 +113,4 @@ where merchant_id = $1 and copy_due_at = $2`
 
 export async function finishCopy(db: Tx, { merchantId, dueAt }: DueCopy): Promise<void> {
   await db.query(finishCopyStatement, [merchantId, dueAt])
-}
-
-const lockRegister = sql<{ number: number }>`
-select coalesce(max(number), 0) + 1 as number
-from cells`
-
-/** The number of the next cell. */
-export async function nextCellNumber(tx: Tx): Promise<number> {
-  return requireRow(await tx.query(lockRegister)).number
 }

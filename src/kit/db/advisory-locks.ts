@@ -11,4 +11,6 @@ export const ADVISORY_LOCKS = {
   auditChain: '7061649',
   /** Taken while the history of a demo merchant is written. */
   demoHistory: '7061650',
+  /** Taken while a cell is registered. */
+  cells: '7061651',
 } as const

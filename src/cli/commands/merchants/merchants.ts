@@ -7,9 +7,9 @@ import {
   paginationQuery,
   withJson,
   withPagination,
-} from '../options.ts'
-import type { Shell } from '../shell.ts'
-import { renderRecord, renderTable } from '../terminal.ts'
+} from '../../options.ts'
+import type { Shell } from '../../shell.ts'
+import { renderRecord, renderTable } from '../../terminal.ts'
 import { addBrandCommand } from './brand.ts'
 
 interface Merchant {
@@ -29,9 +29,10 @@ export function addMerchantCommands(program: Command, shell: Shell): void {
     .description('Create a merchant. Give it a key with "cowry keys create".')
     .requiredOption('--name <name>', 'the name of the merchant on the checkout page')
     .option('--base-currency <code>', 'the currency of its balance (default: USD)')
-    .action(async (options: JsonOption & { name: string; baseCurrency?: string }) => {
-      const { name, baseCurrency } = options
-      await change(shell, options, '/admin/v1/merchants', { name, baseCurrency })
+    .option('--cell <name>', 'the cell for its data (default: the active one with the fewest merchants)')
+    .action(async (options: JsonOption & { name: string; baseCurrency?: string; cell?: string }) => {
+      const { name, baseCurrency, cell } = options
+      await change(shell, options, '/admin/v1/merchants', { name, baseCurrency, cell })
     })
 
   addBrandCommand(merchants, shell)

@@ -2,12 +2,12 @@
 
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { SAVED_METHOD_MODES } from '../../consents/consent.ts'
-import { readLogo, toLogoUri } from '../../merchants/logo.ts'
-import type { MerchantSettings } from '../../merchants/schema.ts'
-import { commaSeparated, type JsonOption, withJson } from '../options.ts'
-import type { Shell } from '../shell.ts'
-import { CommandError, renderRecord } from '../terminal.ts'
+import { SAVED_METHOD_MODES } from '../../../consents/consent.ts'
+import { readLogo, toLogoUri } from '../../../merchants/logo.ts'
+import type { MerchantSettings } from '../../../merchants/schema.ts'
+import { commaSeparated, type JsonOption, withJson } from '../../options.ts'
+import type { Shell } from '../../shell.ts'
+import { CommandError, renderRecord } from '../../terminal.ts'
 
 interface Merchant {
   uuid: string

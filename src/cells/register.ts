@@ -1,0 +1,129 @@
+// The register of cells: which databases have the data of merchants. A cell is added, every process is started again, and then
+// it is activated, so that no process meets a merchant of a cell that it does not know.
+
+import { errorFromIssues } from '../core/errors.ts'
+import type { Cells } from '../kit/cells/cells.ts'
+import { type CellRow, countMerchantsByCell, listCellRows, saveCellState } from '../kit/cells/queries.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Vault, VaultContext } from '../kit/crypto.ts'
+import { type ConnectedDb, connectDb, type Db } from '../kit/db/db.ts'
+import { migrate } from '../kit/db/migrate.ts'
+import { requireUsableServer } from '../kit/db/server-check.ts'
+import { insertCell, isSameDatabase, nextCellNumber, readOwnCell, saveOwnCell } from './queries.ts'
+
+export interface CellsApp {
+  unscopedInstanceDb: Db
+  cells: Cells
+  vault: Vault
+  clock: Clock
+  /** Whether the cell takes statements now. */
+  probeCell(cell: number): Promise<boolean>
+}
+
+export interface CellState {
+  number: number
+  name: string
+  state: CellRow['state']
+  merchants: number
+  /** False also if this process was started before the cell was added. */
+  isUp: boolean
+}
+
+const NIL_UUID = '00000000-0000-0000-0000-000000000000'
+
+const urlContextOf = (name: string): VaultContext => ({
+  table: 'cells',
+  column: 'sealed',
+  rowId: name,
+  merchantId: NIL_UUID,
+})
+
+/** The URL of a cell's database. */
+export function openUrl(vault: Vault, { name, sealed }: Pick<CellRow, 'name' | 'sealed'>): string {
+  if (sealed === '')
+    throw new Error(
+      `DATABASE_URL is the database of the cell ${name} of another instance: name the database of the instance.`,
+    )
+  return vault.open(sealed, urlContextOf(name))
+}
+
+interface NewCell {
+  name: string
+  url: string
+  state?: CellRow['state']
+}
+
+type RegisterApp = Pick<CellsApp, 'unscopedInstanceDb' | 'vault' | 'clock'>
+
+/** Prepares the database and registers it. Repeating it after a crash is safe. */
+export async function addCell(app: RegisterApp, { name, url, state = 'added' }: NewCell): Promise<CellRow> {
+  const known = await listCellRows(app.unscopedInstanceDb)
+  if (name === 'main' || known.some((row) => row.name === name))
+    throw refuse('name', 'is the name of another cell.')
+  const db = connectDb({ url, poolSize: 1 })
+  try {
+    await prepare(app, db)
+    return await register(app, db, { name, url, state })
+  } finally {
+    await db.close()
+  }
+}
+
+async function prepare({ unscopedInstanceDb }: RegisterApp, db: ConnectedDb): Promise<void> {
+  await requireUsableServer(db, false).catch((error: unknown) => {
+    throw refuse('url', `leads to no usable server: ${error instanceof Error ? error.message : error}`)
+  })
+  if (await isSameDatabase(unscopedInstanceDb, db)) throw refuse('url', 'is the database of the instance.')
+  await migrate(db)
+}
+
+function register(
+  { unscopedInstanceDb, vault, clock }: RegisterApp,
+  db: ConnectedDb,
+  { name, url, state }: Required<NewCell>,
+): Promise<CellRow> {
+  return unscopedInstanceDb.transaction(async (tx) => {
+    const number = await nextCellNumber(tx)
+    const cell = { number, name, state, sealed: vault.seal(url, urlContextOf(name)), createdAt: clock.now() }
+    const own = await readOwnCell(db)
+    if (own && (own.number !== number || own.name !== name))
+      throw refuse('url', `is the database of the cell ${own.name}.`)
+    if (!own) await saveOwnCell(db, cell)
+    await insertCell(tx, cell)
+    return cell
+  })
+}
+
+/** The database must know which cell it is: with the URL of another one, payments would be read and written there. */
+export async function requireOwnCell(db: Db, { number, name }: CellRow): Promise<void> {
+  const own = await readOwnCell(db)
+  if (own?.number === number && own.name === name) return
+  throw new Error(`the database of the cell ${name} says that it is ${own ? `the cell ${own.name}` : 'none'}`)
+}
+
+export async function listCells(app: CellsApp): Promise<CellState[]> {
+  const { cells, unscopedInstanceDb } = app
+  const rows = await listCellRows(unscopedInstanceDb)
+  const counts = await countMerchantsByCell(unscopedInstanceDb)
+  const main = { number: 0, name: cells.nameOf(0), state: 'active' as const }
+  return Promise.all(
+    [main, ...rows].map(async ({ number, name, state }) => ({
+      ...{ number, name, state, merchants: counts.get(number) ?? 0 },
+      isUp: cells.numbers.includes(number) && (await app.probeCell(number)),
+    })),
+  )
+}
+
+/** New merchants are placed in the cell from now on. */
+export async function activateCell(app: CellsApp, name: string): Promise<CellState> {
+  const found = (await listCells(app)).find((cell) => cell.name === name && cell.number !== 0)
+  if (!found) throw refuse('name', 'is not the name of a cell.')
+  if (!found.isUp)
+    throw refuse('name', 'names a cell that this process cannot use: start every process again, then repeat.')
+  await saveCellState(app.unscopedInstanceDb, name, 'active')
+  return { ...found, state: 'active' }
+}
+
+function refuse(field: string, message: string) {
+  return errorFromIssues([{ field, code: 'not_allowed', message: `${field} ${message}` }])
+}

@@ -1,0 +1,88 @@
+// The operators' endpoints of cells, under /admin/v1.
+
+import { Type } from 'typebox'
+import { created, type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
+import { count, flag, NamedEnum, namedObject, text } from '../kit/http/schema.ts'
+import { activateCell, addCell, type CellsApp, listCells } from './register.ts'
+
+const NAME = '^[a-z0-9][a-z0-9-]{0,30}$'
+
+const CellRecord = namedObject(
+  'Cell',
+  {
+    name: text('The name of the cell. The database of the instance is `main`.', 'west-1'),
+    state: NamedEnum('CellState', ['added', 'active', 'draining'], {
+      description: 'New merchants are placed in active cells only.',
+    }),
+    merchants: count('How many merchants it has. The count stops at 100,000.'),
+    isUp: flag('Whether the process that answers can use it now.'),
+  },
+  { description: 'A database with the data of merchants.' },
+)
+
+const EXAMPLE = { name: 'west-1', state: 'active', merchants: 240, isUp: true } as const
+
+const AddBody = namedObject('AddCellRequest', {
+  name: Type.String({ pattern: NAME, description: 'Lower-case letters, digits and hyphens.' }),
+  url: Type.String({
+    minLength: 1,
+    maxLength: 2_000,
+    description: 'The URL of an empty PostgreSQL database. It is stored encrypted.',
+  }),
+})
+
+const NameParams = Type.Object({
+  name: Type.String({ pattern: NAME, description: 'The name of the cell.' }),
+})
+
+export function cellRoutes(app: CellsApp): OperatorRoute[] {
+  return [
+    operatorRoute({
+      method: 'GET',
+      path: '/admin/v1/cells',
+      operationId: 'cells.list',
+      summary: 'List the databases with the data of merchants',
+      description: 'Each is asked whether it takes statements.',
+      response: { http: 200, data: Type.Array(CellRecord) },
+      errors: [],
+      examples: { data: [EXAMPLE] },
+      handle: async () => {
+        const cells = (await listCells(app)).map(toRecord)
+        return ok('Cells.', cells)
+      },
+    }),
+    operatorRoute({
+      method: 'POST',
+      path: '/admin/v1/cells',
+      operationId: 'cells.add',
+      summary: 'Add a database for the data of merchants',
+      description: 'It is migrated and registered. Start every process again, then activate it.',
+      body: AddBody,
+      response: { http: 201, data: CellRecord },
+      errors: ['validation_failed'],
+      examples: {
+        body: { name: 'west-1', url: 'postgres://cowry:secret@west-1.example.com/cowry' },
+        data: { ...EXAMPLE, state: 'added', merchants: 0, isUp: false },
+      },
+      handle: async ({ body }) => {
+        const cell = await addCell(app, body)
+        return created('Cell added.', toRecord({ ...cell, merchants: 0, isUp: false }))
+      },
+    }),
+    operatorRoute({
+      method: 'POST',
+      path: '/admin/v1/cells/{name}/activate',
+      operationId: 'cells.activate',
+      summary: 'Place new merchants in a cell',
+      description: 'Once every process was started again since the cell was added.',
+      params: NameParams,
+      response: { http: 200, data: CellRecord },
+      errors: ['validation_failed'],
+      handle: async ({ params }) => ok('Cell activated.', toRecord(await activateCell(app, params.name))),
+    }),
+  ]
+}
+
+function toRecord({ name, state, merchants, isUp }: Awaited<ReturnType<typeof listCells>>[number]) {
+  return { name, state, merchants, isUp }
+}

@@ -1,0 +1,95 @@
+// cowry cells …: the databases with the data of merchants.
+
+import { readFile } from 'node:fs/promises'
+import { text as readAll } from 'node:stream/consumers'
+import type { Command } from 'commander'
+import { type JsonOption, withJson } from '../options.ts'
+import type { Shell } from '../shell.ts'
+import { CommandError, type Envelope, renderRecord, renderTable } from '../terminal.ts'
+
+interface Cell {
+  name: string
+  state: string
+  merchants: number
+  isUp: boolean
+}
+
+export function addCellCommands(program: Command, shell: Shell): void {
+  const cells = program.command('cells').description('Add and list the databases with the data of merchants.')
+  addAdd(cells, shell)
+  addActivate(cells, shell)
+  addList(cells, shell)
+  addStatus(cells, shell)
+}
+
+function addAdd(cells: Command, shell: Shell): void {
+  withJson(cells.command('add'))
+    .description(
+      'Add an empty PostgreSQL database: it is migrated and registered. Then start every process of the service again, and activate the cell.',
+    )
+    .argument('<name>', 'its name: lower-case letters, digits and hyphens')
+    .requiredOption(
+      '--url-file <file>',
+      'a file with the URL of the database; - reads it from standard input, so that it is in no file and no shell history',
+    )
+    .action(async (name: string, options: JsonOption & { urlFile: string }) => {
+      const url = (await readText(options.urlFile)).trim()
+      const response = await shell.callOperator('POST', '/admin/v1/cells', { name, url })
+      shell.show(response, options, () => renderRecord(response.data as Record<string, unknown>))
+    })
+}
+
+function addActivate(cells: Command, shell: Shell): void {
+  withJson(cells.command('activate'))
+    .description('Place new merchants in the cell, once every process was started again since it was added.')
+    .argument('<name>', 'the name of the cell')
+    .action(async (name: string, options: JsonOption) => {
+      const path = `/admin/v1/cells/${encodeURIComponent(name)}/activate`
+      const response = await shell.callOperator('POST', path)
+      shell.show(response, options, () => renderRecord(response.data as Record<string, unknown>))
+    })
+}
+
+function addList(cells: Command, shell: Shell): void {
+  withJson(cells.command('list'))
+    .description('List the cells.')
+    .action(async (options: JsonOption) => {
+      const response = await shell.callOperator('GET', '/admin/v1/cells')
+      shell.show(response, options, () => render(cellsOf(response)))
+    })
+}
+
+function addStatus(cells: Command, shell: Shell): void {
+  withJson(cells.command('status'))
+    .description('Check that every cell takes statements. Exits with 1 if one does not.')
+    .action(async (options: JsonOption) => {
+      const response = await shell.callOperator('GET', '/admin/v1/cells')
+      const down = cellsOf(response).filter(({ isUp }) => !isUp)
+      const table = render(cellsOf(response))
+      if (down.length > 0) throw cellsDown(table, response, down)
+      shell.show(response, options, () => table)
+    })
+}
+
+// A boundary: the operators' API describes its records in src/cells/routes.ts.
+const cellsOf = ({ data }: Pick<Envelope, 'data'>) => data as Cell[]
+
+function cellsDown(table: string, response: Envelope, down: readonly Cell[]): CommandError {
+  const message = `These cells do not take statements: ${down.map(({ name }) => name).join(', ')}.`
+  const envelope = { ...response, status: 'error' as const, message, error: { code: 'cells_down' } }
+  return new CommandError('cells_down', `${table}\n${message}`, envelope)
+}
+
+function render(cells: readonly Cell[]): string {
+  const rows = cells.map(({ name, state, merchants, isUp }) => [
+    name,
+    state,
+    String(merchants),
+    isUp ? 'up' : 'DOWN',
+  ])
+  return renderTable(['NAME', 'STATE', 'MERCHANTS', 'STATUS'], rows)
+}
+
+function readText(file: string): Promise<string> {
+  return file === '-' ? readAll(process.stdin) : readFile(file, 'utf8')
+}

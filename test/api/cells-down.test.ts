@@ -1,0 +1,90 @@
+// A cell that does not answer stops its own merchants only, and they go on when it answers again.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { runCommandLine } from '../../src/cli/program.ts'
+import { assertApiError } from '../support/assertions.ts'
+import { initiateBody, payWith } from '../support/builders.ts'
+import { NO_POOLER } from '../support/database.ts'
+import { eventually } from '../support/process.ts'
+import { ADMIN_TOKEN, testService } from '../support/service.ts'
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
+
+const CLOSED_PORT = 9
+
+let proxy: TcpProxy | undefined
+let serverPort = 0
+const service = await testService(
+  { after },
+  {
+    cells: 2,
+    // A request of the lost cell must not wait long.
+    acquireTimeoutMs: 1_000,
+    cellAddress: async (url) => {
+      const through = new URL(url)
+      serverPort = Number(through.port)
+      proxy = await startTcpProxy({ after }, serverPort)
+      through.port = String(proxy.port)
+      return through.href
+    },
+  },
+)
+const { admin, cells, newMerchant } = service
+const shops = [await newMerchant(), await newMerchant()]
+const cellsOfShops = await Promise.all(shops.map(({ uuid }) => cells.of(uuid)))
+const shopIn = (cell: number) => {
+  const shop = shops[cellsOfShops.indexOf(cell)]
+  assert.ok(shop, `a merchant in cell ${cell}`)
+  return shop
+}
+
+const initiate = (cell: number) => shopIn(cell).api.post('/api/v1/checkout/initiate-payment', initiateBody())
+const readiness = async () => (await admin.get('/readyz')).body
+
+async function cowry(...args: string[]) {
+  let out = ''
+  const take = (text: string) => {
+    out += text
+  }
+  const env = { COWRY_URL: service.url, COWRY_ADMIN_TOKEN: ADMIN_TOKEN }
+  return { code: await runCommandLine(args, { terminal: { out: take, err: take }, env }), read: () => out }
+}
+
+describe('a cell that does not answer', NO_POOLER, () => {
+  it('is named by /readyz, doctor and cells status, and only its merchants get 503', async () => {
+    assert.deepEqual(await readiness(), { status: 'ready', reasons: [] })
+    assert.ok(proxy)
+    proxy.retarget(CLOSED_PORT)
+    proxy.reset()
+    await eventually(
+      () => initiate(1),
+      ({ http }) => http === 503,
+      20_000,
+    )
+    assertApiError(await initiate(1), 'temporarily_unavailable')
+    assert.equal((await initiate(0)).http, 201)
+    assert.equal((await payWith(shopIn(0).api, 'card_success')).status, 'successful')
+    assert.deepEqual(await readiness(), {
+      status: 'ready',
+      reasons: ['The cell cell-1 does not take statements.'],
+    })
+    const status = await cowry('cells', 'status')
+    assert.equal(status.code, 1)
+    assert.match(status.read(), /^cell-1 +active +\d+ +DOWN$/m)
+    const doctor = await cowry('doctor')
+    assert.equal(doctor.code, 1)
+    assert.match(doctor.read(), /^cell cell-1 +FAILED +It does not take statements; 2 merchants/m)
+    assert.match((await admin.get('/metrics')).text, /^cowry_database_up 1$/m)
+  })
+
+  it('is used again as soon as it answers', async () => {
+    proxy?.retarget(serverPort)
+    await eventually(
+      () => initiate(1),
+      ({ http }) => http === 201,
+      20_000,
+    )
+    assert.equal((await payWith(shopIn(1).api, 'card_success')).status, 'successful')
+    assert.deepEqual((await readiness()).reasons, [])
+  })
+})
