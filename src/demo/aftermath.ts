@@ -9,7 +9,7 @@ import type { PaymentRow } from '../payments/payment.ts'
 import { requestRefund } from '../refunds/request.ts'
 import { simulateDispute } from '../sandbox-api/dispute.ts'
 import type { History, PaidAttempt } from './app.ts'
-import { askRefund, decideRefund, writeNote } from './decisions.ts'
+import { actAs, askRefund, decideRefund, writeNote } from './decisions.ts'
 import { type PayerChannel, REFUND_REASONS } from './markets.ts'
 import type { Order } from './orders.ts'
 import type { Seeded } from './seeded.ts'
@@ -186,14 +186,18 @@ async function resolveMismatch(
   payment: PaymentRow,
   after: (fromMs: number, toMs: number, step: Step) => void,
 ): Promise<void> {
-  const { app, merchant, team } = history
+  const { app, merchant } = history
   const { cases } = await listCases(app, merchant, { payment: payment.id })
   const [open] = cases
   if (!open) return
   const resolution: Extract<Resolution, 'accept' | 'return'> = seeded.isTrue(0.7) ? 'accept' : 'return'
   const request = { resolution, note: REASONS[resolution], proof: null }
-  const decide = async (by: 'finance' | 'owner') =>
-    (await resolveCase(app, merchantActor(merchant, team[by]), open.row.id, request)).details.row.closedAt
+  const decide = async (by: 'finance' | 'owner') => {
+    const decided = await actAs(history, by, 'POST /api/v1/cases/{uuid}/resolve', (person) =>
+      resolveCase(app, merchantActor(merchant, person), open.row.id, request),
+    )
+    return decided.details.row.closedAt
+  }
   await writeNote(history, payment, 'finance', 'called')
   if ((await decide('finance')) === null)
     after(HOUR_MS, 20 * HOUR_MS, async () => void (await decide('owner')))

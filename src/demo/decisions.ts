@@ -1,6 +1,7 @@
 // What people of the demo merchant decide and write down: requests for refunds with their approvals, and notes.
 
 import { formatAmount, money } from '../core/money.ts'
+import { runAudited } from '../kit/db/audit-context.ts'
 import { createNote } from '../payment-notes/service.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { approveRequest, askForRefund, rejectRequest } from '../refund-requests/service.ts'
@@ -16,47 +17,58 @@ export const NOTES = {
   waiting: 'The courier looks for the parcel. We call the customer back tomorrow.',
 } as const
 
+/** In the range for documentation: the people of the demo have no connection. */
+const ADDRESS = '203.0.113.24'
+
+/** Runs what a person does in the dashboard, which is in the audit log under their name. */
+export function actAs<Result>(
+  { app, team }: Pick<History, 'app' | 'team'>,
+  by: keyof Team,
+  operation: string,
+  action: (person: Team[keyof Team]) => Promise<Result>,
+): Promise<Result> {
+  const person = team[by]
+  const actor = { actorType: 'user', actorId: person.id, role: by, address: ADDRESS } as const
+  const context = { ...actor, requestId: app.random.uuid(), operation, target: null, at: app.clock.now() }
+  return runAudited(context, () => action(person))
+}
+
 export async function writeNote(
-  { app, merchant, team }: History,
+  history: History,
   { id: uuid }: PaymentRow,
   by: keyof Team,
   note: keyof typeof NOTES,
 ): Promise<void> {
-  await createNote(app, merchant, team[by], { uuid, text: NOTES[note] }, undefined)
+  const { app, merchant } = history
+  await actAs(history, by, 'POST /app/payments/{uuid}/notes', (person) =>
+    createNote(app, merchant, person, { uuid, text: NOTES[note] }, undefined),
+  )
 }
 
 /** Support asks for the refund. Returns the id of the request. */
 export async function askRefund(
-  { app, merchant, team }: History,
+  history: History,
   { id: paymentUuid }: PaymentRow,
   amount: number,
   reason: string,
 ): Promise<string> {
-  const { record } = await askForRefund(
-    app,
-    merchant,
-    team.support,
-    { paymentUuid, amount, reason },
-    undefined,
+  const { app, merchant } = history
+  const { record } = await actAs(history, 'support', 'POST /app/refund-requests', (person) =>
+    askForRefund(app, merchant, person, { paymentUuid, amount, reason }, undefined),
   )
   return record.id
 }
 
 /** Finance decides about the request. */
-export async function decideRefund(
-  { app, merchant, team }: History,
-  requestId: string,
-  isApproved: boolean,
-): Promise<void> {
-  if (isApproved) await approveRequest(app, merchant, team.finance, requestId)
-  else
-    await rejectRequest(
-      app,
-      merchant,
-      team.finance,
-      requestId,
-      'The order is with the courier; ask again on Friday.',
-    )
+export async function decideRefund(history: History, requestId: string, isApproved: boolean): Promise<void> {
+  const { app, merchant } = history
+  const reason = 'The order is with the courier; ask again on Friday.'
+  const operation = `POST /app/refund-requests/{uuid}/${isApproved ? 'approve' : 'reject'}`
+  await actAs(history, 'finance', operation, (person) =>
+    isApproved
+      ? approveRequest(app, merchant, person, requestId)
+      : rejectRequest(app, merchant, person, requestId, reason),
+  )
 }
 
 // So many requests wait for a decision at the end of the history.

@@ -6,7 +6,7 @@ import { countOnePayment } from '../links/link-events.ts'
 import { createEndpoint } from '../webhook-endpoints/endpoints.ts'
 import type { DemoApp, History } from './app.ts'
 import { beginCheckout, beginLinkPayment } from './checkout-orders.ts'
-import { leaveWork } from './decisions.ts'
+import { actAs, leaveWork } from './decisions.ts'
 import { createAccounts, createLinks, type DemoMerchant } from './merchant.ts'
 import { type DemoPlan, type Order, planOrders, startOf } from './orders.ts'
 import { beginTransfer, chargeCard } from './other-orders.ts'
@@ -111,8 +111,12 @@ function settlementTimes(firstMs: number, nowMs: number): number[] {
   )
 }
 
-async function addEndpoints({ app, merchant }: History): Promise<void> {
-  for (const endpoint of [SHOP, BOOKKEEPING]) await createEndpoint(app, merchant, endpoint, undefined)
+async function addEndpoints(history: History): Promise<void> {
+  const { app, merchant } = history
+  for (const endpoint of [SHOP, BOOKKEEPING])
+    await actAs(history, 'developer', 'POST /api/v1/webhooks/endpoints', () =>
+      createEndpoint(app, merchant, endpoint, undefined),
+    )
 }
 
 /** Counts the payments of links that were paid in the last wave. */

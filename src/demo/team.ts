@@ -3,6 +3,7 @@
 import type { Principal } from '../core/merchant.ts'
 import { createView } from '../saved-views/create.ts'
 import type { DemoApp, DemoPerson, History, Team } from './app.ts'
+import { actAs } from './decisions.ts'
 
 export const TEAM: readonly DemoPerson[] = [
   { account: 'adaeze', name: 'Adaeze Okafor', role: 'owner' },
@@ -34,6 +35,8 @@ const VIEWS: readonly { by: keyof Team; name: string; query: string; isShared: b
   { by: 'developer', name: 'Expired', query: 'status=expired', isShared: false },
 ]
 
-export async function saveViews({ app, merchant, team }: History): Promise<void> {
-  for (const { by, ...view } of VIEWS) await createView(app, merchant, team[by], view)
+export async function saveViews(history: History): Promise<void> {
+  const { app, merchant } = history
+  for (const { by, ...view } of VIEWS)
+    await actAs(history, by, 'POST /app/views', (person) => createView(app, merchant, person, view))
 }

@@ -113,6 +113,8 @@ describe('cowry demo', () => {
       await shows('developer', '/app/developers/requests', /initiate-payment/)
       await shows('developer', '/app/developers/requests?outcome=failed', /HTTP 4/)
       await shows('viewer', '/app/team', /Adaeze Okafor/)
+      await shows('owner', '/app/audit?objectType=refund_request', /Mariam Traoré/)
+      await shows('owner', '/app/audit?objectType=webhook_endpoint', /Tunde Bello/)
       await shows('operator', '/ops/reconciliations', /settlement-[\d-]+\.csv/)
       await shows('operator', '/ops/breaks', /Not in our records/)
     },

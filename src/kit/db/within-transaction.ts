@@ -2,6 +2,7 @@
 // one statement after the other, and a transaction of a caller keeps the others waiting.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { currentAudit } from './audit-context.ts'
 import { type Db, sql, type Tx } from './db.ts'
 
 export interface TransactionDb extends Db {
@@ -14,6 +15,23 @@ export interface TransactionDb extends Db {
 const enterTenant = sql<unknown>`
 select set_config('role', 'cowry_merchant', true), set_config('app.merchant_id', $1, true)`
 const leaveTenant = sql<unknown>`select set_config('role', 'none', true), set_config('app.merchant_id', '', true)`
+
+const beginAudit = sql<unknown>`select set_config('app.audit', $1, true)`
+// An entry is written at the commit. Here the part of a caller ends instead.
+const END_AUDIT = `
+set constraints audit_write immediate;
+set constraints audit_write deferred;
+select set_config('app.audit', '', true)`
+
+/** Runs the work with the actor of its caller, if it has one. */
+async function asActor<Result>(tx: Tx, work: () => Promise<Result>): Promise<Result> {
+  const audit = currentAudit()
+  if (audit === undefined) return work()
+  await tx.query(beginAudit, [audit])
+  const result = await work()
+  await tx.script(END_AUDIT)
+  return result
+}
 
 /**
  * Row locks do not keep the callers apart, because they share the transaction; the queue does. An error inside a caller's
@@ -31,10 +49,12 @@ export function dbWithin(tx: Tx): TransactionDb {
     query: (statement, values) => tx.query({ ...statement, name: `${prefix}${statement.name}` }, values),
   }
   const exclusively = <Result>(work: () => Promise<Result>): Promise<Result> => {
-    const result = last.then(work).catch((error: unknown) => {
-      failure ??= { error }
-      throw error
-    })
+    const result = last
+      .then(() => asActor(tx, work))
+      .catch((error: unknown) => {
+        failure ??= { error }
+        throw error
+      })
     last = result.catch(() => undefined)
     return result
   }
