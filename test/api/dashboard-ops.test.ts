@@ -302,7 +302,7 @@ describe('screens of operators', () => {
     assert.deepEqual(locationOf(decided), [303, `${page}?done=resolve`])
     const { state, resolvedBy } = (await service.admin.get(`/admin/v1/cases/${uuid}`)).body.data
     assert.deepEqual([state, resolvedBy], ['resolved', 'operator:An operator'])
-    assert.match((await operator.get(page)).text, /An operator<\/bdi><span class="sub">Operator/)
+    assert.match((await operator.get(page)).text, /An operator<\/bdi> <span class="dim">Operator/)
   })
 
   it('needs another operator for a decision from the limit of the merchant on, who is another account, whatever its name', async () => {

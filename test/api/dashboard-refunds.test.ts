@@ -308,7 +308,7 @@ describe('cases that give money back', () => {
     assert.equal((await finance.post(`${page}/resolve`, confirmed)).http, 303)
     assert.equal((await finance.submit(page, `${page}/resolve`, fields)).http, 303)
     assert.equal((await caseOf(merchant.api, payment.uuid)).state, 'awaiting_approval')
-    assert.equal((await owner.submit(page, `${page}/resolve`, fields)).http, 303)
+    assert.equal((await owner.submit(page, `${page}/approve`)).http, 303)
     assert.equal((await caseOf(merchant.api, payment.uuid)).state, 'resolved')
   })
 })

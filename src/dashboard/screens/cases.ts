@@ -11,7 +11,7 @@ import { type ListScreen, listScreens } from '../frame/list-screen.ts'
 import type { AreaRequest, Screen } from '../frame/screen.ts'
 import { MERCHANTS_PATH } from '../ops/merchants.ts'
 import { caseForms, isOwnProposal } from './case/forms.ts'
-import { type NameOf, namesIn, peopleOf } from './case/people.ts'
+import { type NameOf, namesIn, noteLines, peopleOf } from './case/people.ts'
 import type { Case } from './case/record.ts'
 import { lastAsked, loadTimeline, timelineCard } from './case/timeline.ts'
 import { changesOfProposal, changesSince } from './case/version.ts'
@@ -167,7 +167,7 @@ function caseFacts(
     [t('lastAsked'), asked],
     [t('created'), texts.time(one.openedAt)],
     [t('resolution'), one.resolution && texts.word('resolution', one.resolution)],
-    [t('note'), written(one.note)],
+    [t('note'), noteLines(one.note)],
     [t('proof'), one.proof && html`<code>${one.proof}</code>`],
     [t('resolved'), one.resolvedAt && texts.time(one.resolvedAt)],
     [t('resolvedBy'), peopleOf(one.resolvedBy, texts, nameOf)],

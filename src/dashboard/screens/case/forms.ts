@@ -72,8 +72,10 @@ function resolveForm(request: AreaRequest, one: Case): Html | null {
     (value) =>
       html`<label class="tick"><input type="radio" name="resolution" value="${value}" required${value === chosen && html` checked`}> <span>${texts.word('resolution', value)}<span class="sub">${texts.word('effect', value)}</span></span></label>`,
   )
+  const proof = { value: form.proof ?? one.proposal?.proof ?? '', hint: t('proofHint') }
+  const takesProof = values.some((value) => value !== 'ask_again')
   const fields = html`<input type="hidden" name="version" value="${versionOf(one)}"><fieldset><legend>${t('decide')}</legend>${choices}</fieldset>
-${field('proof', t('proof'), { value: form.proof ?? one.proposal?.proof ?? '', hint: t('proofHint') })}
+${takesProof && field('proof', t('proof'), proof)}
 ${field('note', t('note'), { value: form.note ?? '', isRequired: true, hint: t('noteHint') })}<button>${t('decideButton')}</button>`
   return html`<section class="card"><h2>${t('decideTitle')}</h2>${postForm(`${base}/cases/${one.uuid}/resolve`, fields)}</section>`
 }

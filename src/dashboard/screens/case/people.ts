@@ -27,5 +27,12 @@ function personOf(by: string, texts: Texts, nameOf: NameOf): Html {
   if (kind === 'user') return html`${nameOf(name)}`
   if (kind === 'key') return html`${texts.t('actor_api_key')} <code>${name}</code>`
   if (name === '') return html`${texts.word('actor', kind)}`
-  return html`${written(name)}<span class="sub">${texts.t('actor_operator')}</span>`
+  return html`${written(name)} <span class="dim">${texts.t('actor_operator')}</span>`
+}
+
+/** The API writes the note of the person who approved on a line of its own. */
+export function noteLines(note: string | null): Html | null {
+  if (note === null) return null
+  const lines = note.replace('\nApproved by operator:', '\nApproved by ').split('\n')
+  return html`${lines.map((line, index) => html`${index > 0 && html`<br>`}${written(line)}`)}`
 }

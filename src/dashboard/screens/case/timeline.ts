@@ -19,23 +19,22 @@ export async function loadTimeline({ base, call, allows }: AreaRequest, one: Cas
   return data as HistoryEntry[]
 }
 
-/** By a person, or by the service itself. */
+/** By a person, with the answer, and by the service itself if that was later. */
 export function lastAsked(
   entries: readonly HistoryEntry[],
   { uuid, attemptUuid }: Case,
   texts: Texts,
   nameOf: NameOf,
 ): Html | null {
-  const last = entries.findLast(
-    (one) =>
-      (one.type === 'case_asked' && one.uuid === uuid) ||
-      (one.type === 'gateway_asked' && one.uuid === attemptUuid),
-  )
-  if (!last) return null
-  if (last.type === 'gateway_asked')
-    return html`${texts.time(last.at)}<span class="sub">${texts.t('actor_service')}</span>`
-  return html`${texts.time(last.at)}<span class="sub">${peopleOf(last.source, texts, nameOf)}</span><span class="sub">${texts.word('answer', last.status)}</span>${last.detail && html`<span class="sub">${written(last.detail)}</span>`}`
+  const asked = entries.findLast(({ type, uuid: id }) => type === 'case_asked' && id === uuid)
+  const polled = entries.findLast(({ type, uuid: id }) => type === 'gateway_asked' && id === attemptUuid)
+  const isLater = polled && (!asked || polled.at > asked.at)
+  if (!asked && !polled) return null
+  return html`${isLater && html`${texts.time(polled.at)}<span class="sub">${texts.t('actor_service')}</span>`}${asked && askedBy(asked, texts, nameOf)}`
 }
+
+const askedBy = ({ at, source, status, detail }: HistoryEntry, texts: Texts, nameOf: NameOf) =>
+  html`${texts.time(at)}<span class="sub">${peopleOf(source, texts, nameOf)}</span><span class="sub">${texts.word('answer', status)}</span>${detail && html`<span class="sub">${written(detail)}</span>`}`
 
 /** Operators have no page of the payment, so they see all of it here. */
 export function timelineCard(

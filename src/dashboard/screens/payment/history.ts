@@ -7,7 +7,7 @@ import { written } from '../../frame/components.ts'
 import { loadNames } from '../../frame/names.ts'
 import type { ScreenRequest } from '../../frame/screen.ts'
 import type { Texts } from '../../frame/texts.ts'
-import { type NameOf, peopleOf } from '../case/people.ts'
+import { type NameOf, noteLines, peopleOf } from '../case/people.ts'
 import { CASES_PATH, type Payment } from '../payments.ts'
 import { REQUESTS_PATH } from '../refunds.ts'
 
@@ -57,7 +57,7 @@ function sentenceOf(entry: HistoryEntry, currency: string, { t, word, amount }: 
 }
 
 function byPeople({ source, detail }: HistoryEntry, texts: Texts, nameOf: NameOf): readonly HtmlValue[] {
-  return [written(detail), peopleOf(source, texts, nameOf)]
+  return [noteLines(detail), peopleOf(source, texts, nameOf)]
 }
 
 const DETAILS: Partial<
