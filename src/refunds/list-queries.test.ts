@@ -20,7 +20,7 @@ await db.script(`
     '${MERCHANT}', gen_random_uuid(), gen_random_uuid(), 'order-' || n, gen_random_uuid(), gen_random_uuid()::text, '',
     'sandbox', case when n = ${MANY} then 'pending' else 'successful' end, case when n = ${MANY} then 1 else 2 end, 100,
     case when n = ${MANY - 1} then 'USD' else 'KES' end, true, gen_random_uuid()::text,
-    case when n = ${MANY} then now() end, now() - n * interval '1 second', now()
+    case when n = ${MANY} then now() end, date_trunc('second', now()) - n * interval '1 second', now()
   from generate_series(1, ${MANY}) n;
   update refunds set refund_reference = 'mug', gateway_reference = 're_7' where payment_reference = 'order-7';
   insert into refund_references (merchant_id, reference, refund_id, fingerprint)
@@ -72,6 +72,31 @@ describe('the list of refunds', () => {
           assert.ok(reads < 50, `${reads} rows were read`)
         }
     })
+
+  it('reads a bounded number of rows for a text that is frequent or too short for the index, and cursors lead to all', async () => {
+    const { shown, reads } = await readPage({ pattern: '%zz%', providerReference: 'zz' }, 'desc')
+    assert.equal(shown, 0)
+    assert.ok(reads < 2_100, `${reads} rows were read`)
+    for (const order of ['asc', 'desc'] as const) {
+      const found: string[] = []
+      for (let after: { at: Date; id: string } | null | undefined = null; after !== undefined; ) {
+        const filter = { ...NONE, pattern: '%99%', providerReference: '99' }
+        const page = await listRefundRows(db, MERCHANT, filter, { ...WINDOW, order, after })
+        const rows = page.rows.slice(0, WINDOW.limit)
+        found.push(...rows.map(({ paymentReference }) => paymentReference))
+        const last = page.rows.length > WINDOW.limit ? rows.at(-1) : undefined
+        after = last ? { at: last.createdAt, id: last.id } : page.lookedTo
+      }
+      const expected = Array.from({ length: MANY }, (_, index) => `order-${index + 1}`)
+      assert.deepEqual(found.toSorted(), expected.filter((name) => name.includes('99')).toSorted(), order)
+    }
+  })
+
+  it('finds the refund that has a short text as its whole reference at the provider', async () => {
+    const filter = { ...NONE, pattern: '%re%', providerReference: 're_7' }
+    const { rows, isPartial } = await listRefundRows(db, MERCHANT, filter, { ...WINDOW, order: 'desc' })
+    assert.deepEqual([rows.map(({ paymentReference }) => paymentReference), isPartial], [['order-7'], true])
+  })
 
   it('the list of refunds without a filter returns one page and the count', async () => {
     const { shown, counted } = await readPage({}, 'desc')

@@ -2,7 +2,14 @@
 // page and its offset, so a rare value is found as fast among a million refunds as among ten.
 
 import { sql, type Tx } from '../kit/db/db.ts'
-import { countRows, type ListStatements, listStatements, readPage } from '../kit/db/list-statements.ts'
+import {
+  countRows,
+  type ListStatements,
+  listRows,
+  listStatements,
+  readPage,
+} from '../kit/db/list-statements.ts'
+import { boundedSearch, searchBounded } from '../kit/db/lists/bounded-search.ts'
 import { type CappedLists, type CountedRows, countUpToCap, type ListWindow } from '../kit/db/pagination.ts'
 import { REFUND, type RefundRow } from './refund.ts'
 
@@ -25,7 +32,10 @@ export async function listRefundRows(
   window: ListWindow,
   cappedLists?: CappedLists,
 ): Promise<CountedRows<RefundRow>> {
-  const { statements, values } = await chooseStatements(db, merchantId, filter)
+  const { pattern } = filter
+  const isSelective = isNamed(filter) || (pattern !== null && (await isRare(db, merchantId, pattern)))
+  if (pattern !== null && !isSelective) return searchFrequent(db, merchantId, filter, window)
+  const { statements, values } = chooseStatements(filter, isSelective)
   const name = `refunds:${JSON.stringify([merchantId, values, window.createdFrom, window.createdTo])}`
   const [rows, counted] = await Promise.all([
     readPage(db, statements, merchantId, window, values),
@@ -47,20 +57,38 @@ interface Choice {
   values: unknown[]
 }
 
-async function chooseStatements(db: Tx, merchantId: string, filter: RefundFilter): Promise<Choice> {
-  const { status, currency, pattern, paymentId, refundReference, providerReference, gatewayReference } =
-    filter
-  const values = [status, currency, pattern]
-  const names = [paymentId, refundReference, gatewayReference]
-  const isNamed = names.some((name) => name !== null)
-  const isSelective = isNamed || (pattern !== null && (await isRare(db, merchantId, pattern)))
-  if (isSelective) return { statements: FOUND, values: [...values, ...names, providerReference] }
-  const isUnfiltered = status === null && currency === null && pattern === null
-  return isUnfiltered ? { statements: ALL, values: [] } : { statements: FILTERED, values }
+const isNamed = ({ paymentId, refundReference, gatewayReference }: RefundFilter) =>
+  [paymentId, refundReference, gatewayReference].some((name) => name !== null)
+
+function chooseStatements(filter: RefundFilter, isSelective: boolean): Choice {
+  const { status, currency } = filter
+  if (isSelective) return { statements: FOUND, values: foundValues(filter) }
+  const isUnfiltered = status === null && currency === null
+  return isUnfiltered ? { statements: ALL, values: [] } : { statements: FILTERED, values: [status, currency] }
 }
 
-// The trigram index finds a pattern with at most this many matches, and the matches are sorted. A scan in time order soon
-// meets a more frequent pattern.
+function foundValues(filter: RefundFilter): unknown[] {
+  const { status, currency, pattern, paymentId, refundReference, gatewayReference, providerReference } =
+    filter
+  return [status, currency, pattern, paymentId, refundReference, gatewayReference, providerReference]
+}
+
+/** The refund with exactly this reference at the provider, or the newest refunds that have the text. */
+async function searchFrequent(
+  db: Tx,
+  merchantId: string,
+  filter: RefundFilter,
+  window: ListWindow,
+): Promise<CountedRows<RefundRow>> {
+  const { status, currency, pattern, providerReference: gatewayReference } = filter
+  const exact = { ...filter, gatewayReference, pattern: null, providerReference: null }
+  const named = await listRows(db, FOUND, merchantId, window, foundValues(exact))
+  if (named.counted > 0) return { ...named, isPartial: true }
+  return searchBounded(db, FREQUENT, merchantId, window, [status, currency, pattern])
+}
+
+// The trigram index finds a pattern with at most this many matches, and the matches are sorted. Of a more frequent one, or one
+// that is too short for the index, the newest refunds are compared.
 const RARE = 10_000
 // A shorter text has no trigram of its own.
 const TRIGRAM_PATTERN = 3 + '%%'.length
@@ -85,7 +113,7 @@ const SOURCE = { columns: REFUND.select('r'), table: 'refunds', alias: 'r' }
 const ALL = listStatements<RefundRow>(SOURCE)
 
 // A loose index scan finds the pairs of status and currency that the merchant has: each step skips to the next pair in the
-// index. The page is then read once per pair. $4 is the status, $5 the currency, $6 the pattern.
+// index. The page is then read once per pair. $4 is the status, $5 the currency.
 const FILTERED = listStatements<RefundRow>({
   ...SOURCE,
   prelude: `
@@ -117,9 +145,16 @@ matching as (
   perRowOf: 'matching',
   filter: `
   r.status = f.status
-  and r.currency = f.currency
-  and ($6::text is null or lower(r.payment_reference) like $6)`,
+  and r.currency = f.currency`,
+  filterValues: 2,
+})
+
+const FREQUENT = boundedSearch<RefundRow>({
+  ...SOURCE,
+  fits: `($4::text is null or r.status = $4) and ($5::text is null or r.currency = $5)
+    and lower(r.payment_reference) like $6`,
   filterValues: 3,
+  most: 2_000,
 })
 
 const IS_UNNAMED = '$7::uuid is null and $8::text is null and $9::text is null'

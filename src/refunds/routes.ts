@@ -57,7 +57,8 @@ export function refundRoutes(app: PaymentsApp): Route[] {
       scope: 'refunds:read',
       operationId: 'refunds.list',
       summary: 'List refunds',
-      description: 'Newest first, including automatic refunds of duplicate payments.',
+      description:
+        'Newest first, including automatic refunds of duplicate payments. With totalIsCapped, a search may have more matches.',
       query: RefundsQuery,
       response: { http: 200, data: RefundRecord, list: true },
       errors: ['validation_failed', 'invalid_uuid', 'invalid_currency'],

@@ -374,7 +374,7 @@ export interface RefundsResource {
   /**
    * List refunds.
    *
-   * Newest first, including automatic refunds of duplicate payments.
+   * Newest first, including automatic refunds of duplicate payments. With totalIsCapped, a search may have more matches.
    *
    * Needs the scope `refunds:read`.
    *
