@@ -4,9 +4,10 @@
 import { addCell } from '../../src/cells/register.ts'
 import type { Config } from '../../src/config.ts'
 import { areSeveral, type Cells } from '../../src/kit/cells/cells.ts'
+import { listCellRows } from '../../src/kit/cells/queries.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { createVault } from '../../src/kit/crypto.ts'
-import type { Db, Statement } from '../../src/kit/db/db.ts'
+import { type Db, type Statement, sql } from '../../src/kit/db/db.ts'
 import { homeOf } from '../../src/kit/db/homes.ts'
 import { migrate } from '../../src/kit/db/migrate.ts'
 import { systemRandom } from '../../src/kit/random.ts'
@@ -16,6 +17,9 @@ import { connectTestDb } from './test-db.ts'
 
 /** How many cells each service of the tests has. */
 export const TEST_CELLS = Number(process.env.COWRY_TEST_CELLS ?? 1)
+
+/** For a test of what only one database has: the statements that it is asked, or one chain of the audit log. */
+export const ONE_DATABASE = { skip: TEST_CELLS === 1 ? false : 'it is about one database' }
 
 /** Adds cells to an instance that is not started yet, so that it has this many. */
 export async function addTestCells(
@@ -27,6 +31,8 @@ export async function addTestCells(
   const db = connectTestDb({ url: config.databaseUrl ?? '', poolSize: 1 })
   try {
     await migrate(db)
+    // A test starts the service again over the same databases.
+    if ((await listCellRows(db)).length > 0) return
     const random = systemRandom(systemClock)
     const vault = createVault((await loadSecrets(db, config, random)).encryptionKeys, random)
     for (let number = 1; number < count; number += 1) {
@@ -41,22 +47,40 @@ export async function addTestCells(
   }
 }
 
-/** What is in the instance is read there; what is in cells is read in each of them, one after the other. */
+/**
+ * What is in the instance is read and changed there, and what is of one merchant in its cell: by the id of a merchant among
+ * the values. Anything else is done in each cell, one after the other.
+ */
 export function dbOverCells(db: Db, cells: Cells): Db {
   if (!areSeveral(cells)) return db
-  const databasesOf = (text: string): Db[] =>
-    isOfInstance(text) ? [db] : cells.numbers.map((cell) => cells.open(cell))
+  const databasesOf = async (text: string, values: readonly unknown[] = []): Promise<Db[]> => {
+    if (isOfInstance(text)) return [db]
+    const cell = await findCell(db, cells, `${text} ${JSON.stringify(values, bigintText)}`)
+    return cell === undefined ? cells.numbers.map((one) => cells.open(one)) : [cells.open(cell)]
+  }
   return {
     ...db,
     async query<Row>(statement: Statement<Row>, values?: readonly unknown[]) {
       const results: Row[][] = []
-      for (const one of databasesOf(statement.text)) results.push(await one.query(statement, values))
+      for (const one of await databasesOf(statement.text, values))
+        results.push(await one.query(statement, values))
       return isSum(statement.text) ? addRows(results) : results.flat()
     },
     async script(text) {
-      for (const one of databasesOf(text)) await one.script(text)
+      for (const one of await databasesOf(text)) await one.script(text)
     },
   }
+}
+
+const bigintText = (_name: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value)
+
+const selectMerchant = sql<{ id: string }>`select id from merchants where id = any ($1::uuid[]) limit 1`
+
+/** The cell of the first merchant that the text names. */
+async function findCell(db: Db, cells: Cells, text: string): Promise<number | undefined> {
+  const ids = text.match(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []
+  const [merchant] = ids.length === 0 ? [] : await db.query(selectMerchant, [ids])
+  return merchant && cells.of(merchant.id)
 }
 
 function isOfInstance(text: string): boolean {
