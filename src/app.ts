@@ -2,7 +2,7 @@
 
 import { ensureStagingMerchants } from './api-keys/demo-merchant.ts'
 import { composeApp } from './compose/app-object.ts'
-import { openCells } from './compose/cells.ts'
+import { openCells, probeCell } from './compose/cells.ts'
 import { areTenantsIsolated, type DatabaseOptions, openDatabase } from './compose/database.ts'
 import { composeShell } from './compose/http-shell.ts'
 import { startBackgroundJobs } from './compose/jobs.ts'
@@ -62,7 +62,10 @@ export async function startService(config: Config, options: ServiceOptions = {})
     const db = await openDatabase(config, options, log, stops)
     const counters = createCounters()
     const cells = await openCells({ config, clock, log, random, db, stops }, options)
-    const measured = createServiceMetrics({ db, cells, clock, log, counters, primary: options.primary })
+    const measured = createServiceMetrics({
+      ...{ db, cells, clock, log, counters, primary: options.primary },
+      probeCell: (cell) => probeCell(cells, cell, clock.now()),
+    })
     stops.push(async () => measured.stop())
     const tracing = startTracing(config, { clock, log, random, metrics: measured.metrics })
     stops.push(tracing.stop)

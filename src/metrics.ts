@@ -6,7 +6,7 @@ import { type InstanceState, readInstanceState } from './instance.ts'
 import { createCache } from './kit/cache.ts'
 import { areSeveral, type Cells, routedDb } from './kit/cells/cells.ts'
 import type { Clock } from './kit/clock.ts'
-import type { ConnectedDb } from './kit/db/db.ts'
+import type { ConnectedDb, PoolStats } from './kit/db/db.ts'
 import { COUNTER_METRICS, type CounterName, type Counters } from './kit/observability/counters.ts'
 import { errorFields, type Log } from './kit/observability/log.ts'
 import { createMetrics, type Family, type Metrics, renderMetrics } from './kit/observability/metrics.ts'
@@ -24,6 +24,8 @@ export interface ServiceMetrics {
 interface Needs {
   db: ConnectedDb
   cells: Cells
+  /** Whether the cell takes statements now. */
+  probeCell(cell: number): Promise<boolean>
   clock: Clock
   log: Log
   counters: Counters
@@ -36,7 +38,7 @@ export function createServiceMetrics(app: Needs): ServiceMetrics {
   registerCounters(metrics, app.counters)
   const paymentTimes = metrics.histogram(METRICS.paymentTimeToFinal, PAYMENT_TIME_BUCKETS)
   app.counters.onPaymentTimed(paymentTimes.observe)
-  const stop = measureProcess(metrics, app.db.poolStats)
+  const stop = measureProcess(metrics, () => poolStatsOf(app))
   const readInstanceFamilies = createInstanceMetrics(app)
   app.primary?.respond('metrics', metrics.families)
   const readProcessFamilies = async () =>
@@ -44,6 +46,14 @@ export function createServiceMetrics(app: Needs): ServiceMetrics {
   const read = async () =>
     renderMetrics((await Promise.all([readInstanceFamilies(), readProcessFamilies()])).flat())
   return { metrics, read, stop }
+}
+
+/** Of all cells together. */
+function poolStatsOf({ db, cells }: Needs): PoolStats {
+  const opened = areSeveral(cells) ? cells.numbers.filter(cells.isOpen).map(cells.open) : [db]
+  const stats = opened.map((one) => one.poolStats())
+  const sumOf = (name: keyof PoolStats) => stats.reduce((sum, one) => sum + one[name], 0)
+  return { total: sumOf('total'), idle: sumOf('idle'), waiting: sumOf('waiting') }
 }
 
 // A charge ends within seconds, a checkout within its hour, a transfer or an unknown outcome within a day.
@@ -75,12 +85,25 @@ function createInstanceMetrics({ db, ...app }: Needs): () => Promise<Family[]> {
   })
   return async () => {
     try {
-      return await describeInstance(await states.get(''), app.clock.now())
+      return [
+        ...(await describeCells(app)),
+        ...(await describeInstance(await states.get(''), app.clock.now())),
+      ]
     } catch (error) {
       app.log.write('metrics.read_failed', errorFields(error))
       return describeInstance(undefined, app.clock.now())
     }
   }
+}
+
+async function describeCells({ cells, probeCell }: Pick<Needs, 'cells' | 'probeCell'>): Promise<Family[]> {
+  if (!areSeveral(cells)) return []
+  const found = await Promise.all(
+    cells.numbers.map(async (cell) => [[cells.nameOf(cell)], (await probeCell(cell)) ? 1 : 0] as const),
+  )
+  const metrics = createMetrics()
+  metrics.gauge(METRICS.cellUp, () => found)
+  return metrics.families()
 }
 
 function describeInstance(state: InstanceState | undefined, now: Date): Promise<Family[]> {

@@ -12,6 +12,7 @@ import type { ConnectedDb } from '../kit/db/db.ts'
 import { invariantJobs } from '../kit/db/invariant-checks.ts'
 import type { DueJobs } from '../kit/due-poll.ts'
 import { type Job, type JobRunner, startJobs } from '../kit/jobs.ts'
+import type { Log } from '../kit/observability/log.ts'
 import { ledgerJobs } from '../ledger/jobs.ts'
 import type { LinksApp } from '../links/app.ts'
 import { linkJobs } from '../links/jobs.ts'
@@ -38,10 +39,16 @@ export function startBackgroundJobs(parts: Parts, app: App): JobRunner {
     startJobs(app, [...instanceJobs(app), ...(app.placement?.jobs ?? [])]),
     ...cells.numbers.map((cell) => {
       const jobs = cellJobs(app, config).map((job) => inCell(cell, job))
-      return startJobs(app, jobs, dueJobsOf(cells, cell, app.clock))
+      const log = withCell(app.log, cells.nameOf(cell))
+      return startJobs({ ...app, log }, jobs, dueJobsOf(cells, cell, app.clock))
     }),
   ]
   return { stop: async () => void (await Promise.all(runners.map((runner) => runner.stop()))) }
+}
+
+/** The lines name the cell in which a job has failed. */
+function withCell(log: Log, cell: string): Log {
+  return { ...log, write: (key, fields) => log.write(key, { ...fields, cell }) }
 }
 
 /** All jobs of an instance with one cell. */

@@ -226,7 +226,7 @@ const DEFINITIONS = {
   'job.failed': line(
     'error',
     'A background job failed; it runs again at its next time.',
-    'job, error',
+    'job, cell, error',
     'Check the database; report it when the database is healthy.',
   ),
   'log.lines_dropped': line(

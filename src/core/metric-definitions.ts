@@ -126,6 +126,7 @@ export const METRICS = {
   ),
   invariantCheckAge: gauge('cowry_invariant_check_age_seconds', [], 'Time since the last invariant check.'),
   databaseUp: gauge('cowry_database_up', [], 'Whether the database answers.'),
+  cellUp: gauge('cowry_cell_up', ['cell'], 'Whether a cell takes statements. Only with several cells.'),
   dbPoolConnections: gauge(
     'cowry_db_pool_connections',
     ['state'],

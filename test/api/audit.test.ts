@@ -9,6 +9,7 @@ import type { Api, ApiResponse } from '../support/api.ts'
 import { assertApiError, UNKNOWN_UUID } from '../support/assertions.ts'
 import { payWith } from '../support/builders.ts'
 import { newProposal, requireTwoPeople } from '../support/cases.ts'
+import { ONE_DATABASE } from '../support/cells.ts'
 import { exampleOf } from '../support/fields.ts'
 import { fillPath, findItemPaths, itemTemplateOf, makeOneOfEverything } from '../support/one-of-everything.ts'
 import { type Document, operationsOf } from '../support/openapi.ts'
@@ -43,52 +44,56 @@ describe('the audit log of a merchant', () => {
     assertApiError(await api.get('/admin/v1/audit/verify'), 'invalid_admin_token')
   })
 
-  it('records the actor, the address, the request and the values before and after', async () => {
-    const { api, uuid } = await service.newMerchant()
-    const { body } = await api.post('/api/v1/webhooks/endpoints', {
-      url: 'http://127.0.0.1:9/old',
-      events: ['payment.successful'],
-    })
-    const endpoint = body.data.uuid
-    const changed = await api.send('PATCH', `/api/v1/webhooks/endpoints/${endpoint}`, {
-      body: JSON.stringify({ url: 'http://127.0.0.1:9/new' }),
-      headers: {
-        'content-type': 'application/json',
-        'x-request-id': 'change-of-the-endpoint',
-        'x-forwarded-for': '203.0.113.7',
-      },
-    })
-    assert.equal(changed.http, 200, changed.text)
-    const [entry, created] = await entriesOf(api, `&object=${endpoint}`)
-    const [key] = (await api.get('/api/v1/api-keys')).body.data
-    assert.deepEqual(entry.actor, { type: 'api_key', id: key.keyId, role: null, session: null })
-    assert.equal(entry.address, '203.0.113.7')
-    assert.equal(entry.requestId, 'change-of-the-endpoint')
-    assert.equal(entry.operation, 'PATCH /api/v1/webhooks/endpoints/{uuid}')
-    assert.deepEqual(entry.object, { type: 'webhook_endpoint', id: endpoint })
-    assert.deepEqual(entry.changes, [
-      {
-        type: 'webhook_endpoint',
-        id: endpoint,
-        before: { url: 'http://127.0.0.1:9/old' },
-        after: { url: 'http://127.0.0.1:9/new' },
-      },
-    ])
-    assert.equal(created.changes[0].before, null)
-    assert.equal(created.changes[0].after.secret_sealed, '[redacted]')
-    assert.equal(entry.previousHash, created.hash)
-    // Operators see it with the merchant, and their own changes of this merchant are in the same chain.
-    const all = (await admin.get(`/admin/v1/audit?merchant=${uuid}&sort=createdAt:asc`)).body.data
-    assert.deepEqual(
-      all.map(({ number, actor, operation }: Document) => [number, actor.type, operation]),
-      [
-        [1, 'operator', 'POST /admin/v1/merchants'],
-        [2, 'operator', 'POST /admin/v1/merchants/{uuid}/keys'],
-        [3, 'api_key', 'POST /api/v1/webhooks/endpoints'],
-        [4, 'api_key', 'PATCH /api/v1/webhooks/endpoints/{uuid}'],
-      ],
-    )
-  })
+  it(
+    'records the actor, the address, the request and the values before and after',
+    ONE_DATABASE,
+    async () => {
+      const { api, uuid } = await service.newMerchant()
+      const { body } = await api.post('/api/v1/webhooks/endpoints', {
+        url: 'http://127.0.0.1:9/old',
+        events: ['payment.successful'],
+      })
+      const endpoint = body.data.uuid
+      const changed = await api.send('PATCH', `/api/v1/webhooks/endpoints/${endpoint}`, {
+        body: JSON.stringify({ url: 'http://127.0.0.1:9/new' }),
+        headers: {
+          'content-type': 'application/json',
+          'x-request-id': 'change-of-the-endpoint',
+          'x-forwarded-for': '203.0.113.7',
+        },
+      })
+      assert.equal(changed.http, 200, changed.text)
+      const [entry, created] = await entriesOf(api, `&object=${endpoint}`)
+      const [key] = (await api.get('/api/v1/api-keys')).body.data
+      assert.deepEqual(entry.actor, { type: 'api_key', id: key.keyId, role: null, session: null })
+      assert.equal(entry.address, '203.0.113.7')
+      assert.equal(entry.requestId, 'change-of-the-endpoint')
+      assert.equal(entry.operation, 'PATCH /api/v1/webhooks/endpoints/{uuid}')
+      assert.deepEqual(entry.object, { type: 'webhook_endpoint', id: endpoint })
+      assert.deepEqual(entry.changes, [
+        {
+          type: 'webhook_endpoint',
+          id: endpoint,
+          before: { url: 'http://127.0.0.1:9/old' },
+          after: { url: 'http://127.0.0.1:9/new' },
+        },
+      ])
+      assert.equal(created.changes[0].before, null)
+      assert.equal(created.changes[0].after.secret_sealed, '[redacted]')
+      assert.equal(entry.previousHash, created.hash)
+      // Operators see it with the merchant, and their own changes of this merchant are in the same chain.
+      const all = (await admin.get(`/admin/v1/audit?merchant=${uuid}&sort=createdAt:asc`)).body.data
+      assert.deepEqual(
+        all.map(({ number, actor, operation }: Document) => [number, actor.type, operation]),
+        [
+          [1, 'operator', 'POST /admin/v1/merchants'],
+          [2, 'operator', 'POST /admin/v1/merchants/{uuid}/keys'],
+          [3, 'api_key', 'POST /api/v1/webhooks/endpoints'],
+          [4, 'api_key', 'PATCH /api/v1/webhooks/endpoints/{uuid}'],
+        ],
+      )
+    },
+  )
 
   it('shows no entry of another merchant', async () => {
     const [one, other] = [await service.newMerchant(), await service.newMerchant()]
@@ -159,7 +164,7 @@ describe('the audit log of a merchant', () => {
   it('takes the type of every audited table as a filter', async () => {
     const types = await service.db.query(sql<{ type: string }>`
       select distinct split_part(encode(tgargs, 'escape'), '\\000', 1) as type from pg_trigger where tgname = 'audit_collect'`)
-    assert.deepEqual(types.map(({ type }) => type).sort(), OBJECT_TYPES.toSorted())
+    assert.deepEqual([...new Set(types.map(({ type }) => type))].sort(), OBJECT_TYPES.toSorted())
   })
 
   it('exports CSV from which every hash can be calculated again', async () => {
@@ -217,7 +222,7 @@ describe('the audit log of a merchant', () => {
     assert.equal((await entriesAfter(uuid, send)).length, 0)
   })
 
-  it('keeps one chain when many requests write at once', async () => {
+  it('keeps one chain when many requests write at once', ONE_DATABASE, async () => {
     const { api, uuid } = await service.newMerchant()
     const made = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>

@@ -74,7 +74,10 @@ describe('a cell that does not answer', NO_POOLER, () => {
     const doctor = await cowry('doctor')
     assert.equal(doctor.code, 1)
     assert.match(doctor.read(), /^cell cell-1 +FAILED +It does not take statements; 2 merchants/m)
-    assert.match((await admin.get('/metrics')).text, /^cowry_database_up 1$/m)
+    const metrics = (await admin.get('/metrics')).text
+    assert.match(metrics, /^cowry_database_up 1$/m)
+    assert.match(metrics, /^cowry_cell_up\{cell="main"\} 1$/m)
+    assert.match(metrics, /^cowry_cell_up\{cell="cell-1"\} 0$/m)
   })
 
   it('is used again as soon as it answers', async () => {

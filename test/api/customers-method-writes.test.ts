@@ -6,6 +6,7 @@ import { systemRandom } from '../../src/kit/random.ts'
 import type { Api } from '../support/api.ts'
 import { assertApiError, assertSameApiError, UNKNOWN_UUID } from '../support/assertions.ts'
 import { CUSTOMER, chargeBody, payWith } from '../support/builders.ts'
+import { ONE_DATABASE } from '../support/cells.ts'
 import { tickingClock } from '../support/fake-clock.ts'
 import { eventsOf } from '../support/payment-records.ts'
 import { testService } from '../support/service.ts'
@@ -174,47 +175,51 @@ describe('the default payment method', () => {
 const YEARS_MS = 6 * 366 * 24 * 3_600_000
 
 describe('a payment method with an expired card', () => {
-  it('emits one event for an expired card, moves the default flag, and reactivates the method when the card is renewed', async () => {
-    const { api } = await service.newMerchant()
-    const { customer, first, second } = await withCards(api)
-    const end = sql`update payment_methods set expires_at = now() - interval '1 day' where id = $1`
-    await db.query(end, [first.uuid])
-    const app = {
-      db,
-      clock,
-      random: systemRandom(clock),
-      mode: 'test' as const,
-      get vault(): never {
-        return assert.fail('no token is returned')
-      },
-      get cursors(): never {
-        return assert.fail('no method is listed')
-      },
-    }
-    const counts = await Promise.all([expireMethods(app), expireMethods(app), expireMethods(app)])
-    assert.equal(
-      counts.reduce((a, b) => a + b),
-      1,
-    )
-    assert.deepEqual(await typesOf(first.uuid), ['payment_method.saved 1', 'payment_method.expired 2'])
-    const methods = await methodsOf(api, customer)
-    assert.equal(methods.find(({ uuid }) => uuid === first.uuid)?.status, 'expired')
-    assert.equal(methods.filter(({ isDefault }) => isDefault).length, 1)
-    assertApiError(await api.post(`${pathOf(customer, first.uuid)}/default`, {}), 'invalid_state')
-    assertApiError(
-      await api.post('/api/v1/charges/recurring', chargeBody(first.recurringToken)),
-      'recurring_token_inactive',
-    )
+  it(
+    'emits one event for an expired card, moves the default flag, and reactivates the method when the card is renewed',
+    ONE_DATABASE,
+    async () => {
+      const { api } = await service.newMerchant()
+      const { customer, first, second } = await withCards(api)
+      const end = sql`update payment_methods set expires_at = now() - interval '1 day' where id = $1`
+      await db.query(end, [first.uuid])
+      const app = {
+        db,
+        clock,
+        random: systemRandom(clock),
+        mode: 'test' as const,
+        get vault(): never {
+          return assert.fail('no token is returned')
+        },
+        get cursors(): never {
+          return assert.fail('no method is listed')
+        },
+      }
+      const counts = await Promise.all([expireMethods(app), expireMethods(app), expireMethods(app)])
+      assert.equal(
+        counts.reduce((a, b) => a + b),
+        1,
+      )
+      assert.deepEqual(await typesOf(first.uuid), ['payment_method.saved 1', 'payment_method.expired 2'])
+      const methods = await methodsOf(api, customer)
+      assert.equal(methods.find(({ uuid }) => uuid === first.uuid)?.status, 'expired')
+      assert.equal(methods.filter(({ isDefault }) => isDefault).length, 1)
+      assertApiError(await api.post(`${pathOf(customer, first.uuid)}/default`, {}), 'invalid_state')
+      assertApiError(
+        await api.post('/api/v1/charges/recurring', chargeBody(first.recurringToken)),
+        'recurring_token_inactive',
+      )
 
-    const renewed = await payWith(api, 'card_success')
-    assert.equal(renewed.paymentMethod.uuid, first.uuid)
-    assert.equal(renewed.paymentMethod.recurringToken, first.recurringToken)
-    assert.equal(renewed.paymentMethod.status, 'active')
-    assert.equal((await typesOf(first.uuid)).at(-1), 'payment_method.saved 3')
+      const renewed = await payWith(api, 'card_success')
+      assert.equal(renewed.paymentMethod.uuid, first.uuid)
+      assert.equal(renewed.paymentMethod.recurringToken, first.recurringToken)
+      assert.equal(renewed.paymentMethod.status, 'active')
+      assert.equal((await typesOf(first.uuid)).at(-1), 'payment_method.saved 3')
 
-    clock.advance(YEARS_MS)
-    await expireMethods(app)
-    assert.equal((await typesOf(second.uuid)).at(-1), 'payment_method.expired 2')
-    assert.ok((await methodsOf(api, customer)).every(({ isDefault }) => !isDefault))
-  })
+      clock.advance(YEARS_MS)
+      await expireMethods(app)
+      assert.equal((await typesOf(second.uuid)).at(-1), 'payment_method.expired 2')
+      assert.ok((await methodsOf(api, customer)).every(({ isDefault }) => !isDefault))
+    },
+  )
 })

@@ -8,6 +8,7 @@ import { FAKE_SECRET_KEY, startFakePaystack } from '../gateways/paystack/fake.ts
 import type { Api } from '../support/api.ts'
 import { assertApiError, assertKeys, ISO_TIME, UNKNOWN_UUID, UUID_V7 } from '../support/assertions.ts'
 import { initiateBody } from '../support/builders.ts'
+import { ONE_DATABASE } from '../support/cells.ts'
 import { fileContext } from '../support/gateways.ts'
 import { testService } from '../support/service.ts'
 
@@ -221,7 +222,7 @@ describe("a merchant's own account at a gateway", () => {
     assert.equal(new Set(answers.map(({ body }) => body.data.uuid)).size, 1)
   })
 
-  it('does not decrypt credentials that were copied to another merchant (F-92)', async () => {
+  it('does not decrypt credentials that were copied to another merchant (F-92)', ONE_DATABASE, async () => {
     const [one, other] = [await service.newMerchant(), await service.newMerchant()]
     for (const { uuid } of [one, other]) await put(uuid, { secretKey: FAKE_SECRET_KEY }, '?probe=false')
     const copy = sql<unknown>`
