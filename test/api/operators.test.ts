@@ -5,13 +5,16 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { authenticate, createKeyCache } from '../../src/api-keys/authenticate.ts'
 import { operatorKeyRoutes } from '../../src/api-keys/operator-routes.ts'
+import { cellRoutes } from '../../src/cells/routes.ts'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { writeServerFile } from '../../src/cli/server-file.ts'
 import { gatewayCheckRoutes } from '../../src/gateways/check-routes.ts'
 import { fixedGateways } from '../../src/gateways/registry.ts'
 import { createHttpShell } from '../../src/http/server.ts'
 import { instanceRoutes } from '../../src/instance.ts'
+import { ONE_CELL } from '../../src/kit/cells/cells.ts'
 import { systemClock } from '../../src/kit/clock.ts'
+import { createVault } from '../../src/kit/crypto.ts'
 import { createLog } from '../../src/kit/observability/log.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import { operatorRoutes } from '../../src/merchants/routes.ts'
@@ -50,6 +53,11 @@ async function startService(t: TestContext) {
       }),
       ...gatewayCheckRoutes({ ...app, gateways: fixedGateways([]) }),
       ...instanceRoutes(app),
+      ...cellRoutes({
+        ...{ ...app, unscopedInstanceDb: db, cells: { ...ONE_CELL, open: () => db } },
+        vault: createVault([{ id: 'k1', key: Buffer.alloc(32) }], app.random),
+        probeCell: async () => true,
+      }),
     ],
     authenticate: (input) => authenticate(keys, input),
     adminTokenMatches: (presented) => isAdminToken(token, presented),

@@ -5,6 +5,7 @@ import { sql } from '../../src/kit/db/db.ts'
 import type { Api } from '../support/api.ts'
 import { assertApiError, assertErrorCode, assertSameApiError, UNKNOWN_UUID } from '../support/assertions.ts'
 import { untilBlocked } from '../support/blocked-sessions.ts'
+import { ONE_DATABASE } from '../support/cells.ts'
 import { codesOf, operationsOf } from '../support/openapi.ts'
 import { ACCOUNTS, BANK, dataOf, PAYMENTS, p2pBody, p2pMerchant, WALLET } from '../support/p2p.ts'
 import { testService } from '../support/service.ts'
@@ -199,7 +200,7 @@ describe('receiving accounts', () => {
     )
   })
 
-  it('does not show an account that is deleted while a transfer is opened', async () => {
+  it('does not show an account that is deleted while a transfer is opened', ONE_DATABASE, async () => {
     const own = await p2pMerchant(service, WALLET)
     const [{ uuid }] = await dataOf(own.api.get(ACCOUNTS))
     const { opening } = await service.db.transaction(async (tx) => {

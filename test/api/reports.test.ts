@@ -5,6 +5,7 @@ import { foldCollectionDeltas } from '../../src/reports/queries.ts'
 import type { Api } from '../support/api.ts'
 import { assertApiError } from '../support/assertions.ts'
 import { chargeBody, payWith } from '../support/builders.ts'
+import { ONE_DATABASE } from '../support/cells.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -113,7 +114,7 @@ describe('GET /api/v1/reports/collections', () => {
     assert.deepEqual(seen, [0, 1])
   })
 
-  it('has an invariant that detects a wrong sum of every grain', async () => {
+  it('has an invariant that detects a wrong sum of every grain', ONE_DATABASE, async () => {
     const { api, uuid: merchant } = await service.newMerchant()
     await payWith(api, 'card_success')
     await foldCollectionDeltas(service.db, 100_000)

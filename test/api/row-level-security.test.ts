@@ -6,6 +6,7 @@ import { after, describe, it } from 'node:test'
 import { allStatements } from '../../src/kit/db/db.ts'
 import type { Api, ApiResponse } from '../support/api.ts'
 import { UNKNOWN_UUID, withoutRequestId } from '../support/assertions.ts'
+import { ONE_DATABASE } from '../support/cells.ts'
 import { exampleOf, parametersOf } from '../support/fields.ts'
 import { fillPath, findItemPaths, itemTemplateOf, makeOneOfEverything } from '../support/one-of-everything.ts'
 import { type DocumentedOperation, operationsOf } from '../support/openapi.ts'
@@ -120,26 +121,30 @@ describe('statements without their merchant filter (F-74)', ONE_PROCESS, () => {
     })
   })
 
-  it('finds foreign rows once row-level security is off as well, which shows that it was the protection', async () => {
-    const tables = `select format('alter table %I ', table_name) from tenant_tables`
-    const change = (how: string) => `do $$
+  it(
+    'finds foreign rows once row-level security is off as well, which shows that it was the protection',
+    ONE_DATABASE,
+    async () => {
+      const tables = `select format('alter table %I ', table_name) from tenant_tables`
+      const change = (how: string) => `do $$
       declare change text;
       begin
         for change in ${tables} loop execute change || '${how} row level security'; end loop;
       end
     $$`
-    // Jobs use the tables meanwhile, so the change may be a deadlock victim, which a transaction runs again.
-    const turn = (how: string) => service.db.transaction((tx) => tx.script(change(how)))
-    await turn('disable')
-    try {
-      await withoutFilters(async () => {
-        const leaks = await findLeaks()
-        assert.ok(leaks.length >= 15, `only through ${leaks.join(', ')}`)
-      })
-    } finally {
-      await turn('enable')
-    }
-  })
+      // Jobs use the tables meanwhile, so the change may be a deadlock victim, which a transaction runs again.
+      const turn = (how: string) => service.db.transaction((tx) => tx.script(change(how)))
+      await turn('disable')
+      try {
+        await withoutFilters(async () => {
+          const leaks = await findLeaks()
+          assert.ok(leaks.length >= 15, `only through ${leaks.join(', ')}`)
+        })
+      } finally {
+        await turn('enable')
+      }
+    },
+  )
 
   it('leaves the records of every merchant unchanged', async () => {
     assert.deepEqual(await readOwned(), before.owned)
