@@ -1,6 +1,6 @@
 // Finds payments by a filter that has an index of its own: a reference of the provider, metadata, an amount, or the time of
-// payment. If it finds few payments, the list sorts them. If it finds many, the list reads the payments in order of time
-// instead, where it soon has enough for a page.
+// payment. If it finds few payments, the list sorts them. If it finds many, the list compares a bounded number of the newest,
+// or those of the time of payment.
 
 import { type Db, type Statement, sql } from '../kit/db/db.ts'
 import { type ListStatements, listStatements } from '../kit/db/list-statements.ts'

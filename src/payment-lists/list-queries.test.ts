@@ -164,17 +164,26 @@ select
 from generate_series(1, ${PAYMENTS}) n
 cross join lateral (select (array['failed', 'successful', 'refunded', 'processing', 'disputed'])[1 + n / 2 % 5] as s) statuses`
 
+/** The newest quarter has another amount. */
+const SEED_AMOUNTS = `
+set local session_replication_role = replica;
+update payments
+set amount_minor = 200
+where merchant_id = '${FILTERED}' and created_at > timestamptz '2026-01-01' + ${PAYMENTS * 0.375} * interval '1 minute';
+insert into payment_terms (merchant_id, payment_id, amount_hundredths, metadata_terms)
+select merchant_id, id, amount_minor, '{}' from payments where merchant_id = '${FILTERED}'`
+
 /** The ids of a list, page by page by cursor, and how many payments a page read at most. */
 async function readAll(query: Filters, order: 'asc' | 'desc') {
   const ids: string[] = []
   let most = 0
   for (let cursor: { at: Date; id: string } | null | undefined = null; cursor !== undefined; ) {
     const page = { ...window, order, limit: PAGE, withoutTotal: true, after: cursor }
-    const { rows, read } = await readPage(query, page)
+    const { rows, read, lookedTo } = await readPage(query, page)
     most = Math.max(most, read)
     ids.push(...rows.slice(0, PAGE).map(({ id }) => id))
     const last = rows[PAGE - 1]
-    cursor = rows.length > PAGE && last ? { at: last.createdAt, id: last.id } : undefined
+    cursor = rows.length > PAGE && last ? { at: last.createdAt, id: last.id } : lookedTo
   }
   return { ids, most }
 }
@@ -184,8 +193,8 @@ const readPage = (query: Filters, page: Parameters<typeof listPaymentRows>[3]) =
   db.forMerchant(FILTERED).transaction(async (tx) => {
     await tx.script('set local plan_cache_mode = force_generic_plan')
     const before = await readsOf(tx, 'payments')
-    const { rows } = await listPaymentRows(tx as Db, FILTERED, toFilter({}, query), page)
-    return { rows, read: (await readsOf(tx, 'payments')) - before }
+    const found = await listPaymentRows(tx as Db, FILTERED, toFilter({}, query), page)
+    return { ...found, read: (await readsOf(tx, 'payments')) - before }
   })
 
 const selectIds = (condition: string, order: 'asc' | 'desc') => sql<{ id: string }>`
@@ -219,5 +228,21 @@ describe('a filtered list of a merchant', () => {
         // One for each combination, then those of the page for as many combinations: without the index, all payments.
         assert.ok(most < 1_500, `${most} were read for ${condition}`)
       }
+  })
+
+  it('looks at a bounded number of payments for an amount that very many old ones have, and cursors lead to all', async () => {
+    await db.script(SEED_AMOUNTS)
+    await db.script('vacuum analyze payments, payment_terms')
+    const query = { maxAmount: '1' }
+    const first = await readPage(query, { ...window, limit: PAGE })
+    assert.deepEqual([first.rows.length, first.isPartial], [0, true])
+    // The newest 2,000 of each kind, and of these the newest 2,000 once more.
+    assert.ok(first.read <= 6_000, `${first.read} payments were read`)
+    const { ids } = await readAll(query, 'desc')
+    const expected = await db.query(selectIds('amount_minor = 100', 'desc'), [FILTERED])
+    assert.deepEqual(
+      ids,
+      expected.map(({ id }) => id),
+    )
   })
 })

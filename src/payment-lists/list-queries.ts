@@ -6,7 +6,8 @@
 // - the payments with certain values of a few columns (FILTERED), once for each combination of values;
 // - the payments that an index of its own finds (found-queries.ts), if these are few enough to sort.
 //
-// A search for a text is read in a way of its own (search-queries.ts).
+// A search for a text is read in a way of its own (search-queries.ts), and so is a list by amount or metadata that
+// very many payments have: a bounded number of the newest is compared.
 //
 // Every statement compares all filters, whichever of them found the rows.
 
@@ -173,8 +174,18 @@ async function sourceOf(
   const isPlain = values.slice(1).every((value) => value === null)
   if (isPlain) return { statements: ALL, values: [kinds] }
   const inRange = await firstFew(db, rangeFindersOf(merchantId, filter), values)
-  return inRange ?? { statements: FILTERED, values }
+  if (inRange) return inRange
+  if (!hasDetails(filter)) return { statements: FILTERED, values }
+  const bounded = await boundedByPayment(db, merchantId, filter, window)
+  return { searched: await lookForText(db, merchantId, bounded, values, []) }
 }
+
+/**
+ * Many payments have them, maybe only old ones: a list in order of time could read all newer ones for its first page. The time
+ * of payment bounds the list itself.
+ */
+const hasDetails = ({ minHundredths, maxHundredths, metadata }: PaymentFilter) =>
+  [minHundredths, maxHundredths, metadata].some((value) => value !== null)
 
 async function firstFew(db: Db, finders: readonly Finder[], values: readonly unknown[]) {
   for (const { isFew, statements, own } of finders)

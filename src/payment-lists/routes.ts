@@ -25,7 +25,7 @@ async function serializeWithKind(app: PaymentsApp, rows: readonly PaymentRow[]) 
 }
 
 const FILTERS =
-  'Newest first. All filters apply together; search matches a part of the reference or of the e-mail, or a receiptCode; gatewayReference a whole reference at the provider. With totalIsCapped, a search may have more matches, and a page fewer than limit although hasNext is true. Use cursors for deep pages. Each item is the same record that reading one returns.'
+  'Newest first. All filters apply together; search matches a part of the reference or of the e-mail, or a receiptCode; gatewayReference a whole reference at the provider. With totalIsCapped, a list may have more matches, and a page fewer than limit although hasNext is true. Use cursors for deep pages. Each item is the same record that reading one returns.'
 
 export function paymentListRoutes(app: PaymentListsApp): Route[] {
   return [

@@ -317,8 +317,8 @@ export async function lookForText(
   values: FilterValues,
   exact: readonly string[],
 ): Promise<Searched> {
-  // All but the kinds, the text and its form as references.
-  const isFiltered = values.some((value, index) => value !== null && ![0, 7, 14].includes(index))
+  // By a column of the combinations, which stand between the kinds and the text. Other filters leave every combination.
+  const isFiltered = values.slice(1, 7).some((value) => value !== null)
   const [looked] = await db.query((isFiltered ? AMONG_FILTERED : AMONG_ALL)[window.order], [
     ...[...periodValues(merchantId, window), ...values, exact],
     ...[...keysetPosition(window), take(window)],

@@ -144,7 +144,7 @@ export interface PaymentsResource {
   /**
    * List payments and charges together.
    *
-   * Newest first. All filters apply together; search matches a part of the reference or of the e-mail, or a receiptCode; gatewayReference a whole reference at the provider. With totalIsCapped, a search may have more matches, and a page fewer than limit although hasNext is true. Use cursors for deep pages. Each item is the same record that reading one returns. A charge has the form that verify-payment returns.
+   * Newest first. All filters apply together; search matches a part of the reference or of the e-mail, or a receiptCode; gatewayReference a whole reference at the provider. With totalIsCapped, a list may have more matches, and a page fewer than limit although hasNext is true. Use cursors for deep pages. Each item is the same record that reading one returns. A charge has the form that verify-payment returns.
    *
    * Needs the scope `checkout:read` and the scope `charges:read`.
    *
@@ -154,7 +154,7 @@ export interface PaymentsResource {
   /**
    * List payments.
    *
-   * Newest first. All filters apply together; search matches a part of the reference or of the e-mail, or a receiptCode; gatewayReference a whole reference at the provider. With totalIsCapped, a search may have more matches, and a page fewer than limit although hasNext is true. Use cursors for deep pages. Each item is the same record that reading one returns.
+   * Newest first. All filters apply together; search matches a part of the reference or of the e-mail, or a receiptCode; gatewayReference a whole reference at the provider. With totalIsCapped, a list may have more matches, and a page fewer than limit although hasNext is true. Use cursors for deep pages. Each item is the same record that reading one returns.
    *
    * Needs the scope `checkout:read`.
    *
@@ -229,7 +229,7 @@ export interface ChargesResource {
   /**
    * List charges.
    *
-   * Newest first. All filters apply together; search matches a part of the reference or of the e-mail, or a receiptCode; gatewayReference a whole reference at the provider. With totalIsCapped, a search may have more matches, and a page fewer than limit although hasNext is true. Use cursors for deep pages. Each item is the same record that reading one returns.
+   * Newest first. All filters apply together; search matches a part of the reference or of the e-mail, or a receiptCode; gatewayReference a whole reference at the provider. With totalIsCapped, a list may have more matches, and a page fewer than limit although hasNext is true. Use cursors for deep pages. Each item is the same record that reading one returns.
    *
    * Needs the scope `charges:read`.
    *
