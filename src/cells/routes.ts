@@ -1,7 +1,8 @@
 // The operators' endpoints of cells, under /admin/v1.
 
 import { Type } from 'typebox'
-import { created, type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
+import { singlePage } from '../core/page.ts'
+import { created, listed, type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
 import { count, flag, NamedEnum, namedObject, text } from '../kit/http/schema.ts'
 import { activateCell, addCell, type CellsApp, listCells } from './register.ts'
 
@@ -43,12 +44,12 @@ export function cellRoutes(app: CellsApp): OperatorRoute[] {
       operationId: 'cells.list',
       summary: 'List the databases with the data of merchants',
       description: 'Each is asked whether it takes statements.',
-      response: { http: 200, data: Type.Array(CellRecord) },
+      response: { http: 200, data: CellRecord, list: true },
       errors: [],
-      examples: { data: [EXAMPLE] },
+      examples: { data: EXAMPLE },
       handle: async () => {
         const cells = (await listCells(app)).map(toRecord)
-        return ok('Cells.', cells)
+        return listed('Cells.', cells, singlePage(cells.length))
       },
     }),
     operatorRoute({
@@ -62,7 +63,6 @@ export function cellRoutes(app: CellsApp): OperatorRoute[] {
       errors: ['validation_failed'],
       examples: {
         body: { name: 'west-1', url: 'postgres://cowry:secret@west-1.example.com/cowry' },
-        data: { ...EXAMPLE, state: 'added', merchants: 0, isUp: false },
       },
       handle: async ({ body }) => {
         const cell = await addCell(app, body)

@@ -54,6 +54,7 @@ describe('cowry --help', { concurrency: 2 }, () => {
         'keys',
         'people',
         'gateways',
+        'cells',
         'listen',
         'trigger',
         'clock',
