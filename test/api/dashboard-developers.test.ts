@@ -76,7 +76,7 @@ describe('events in the dashboard', () => {
     assert.match(text, />Paiement ouvert<\/a><span class="sub"><code>payment\.pending<\/code>/)
     assert.match(text, /<option value="refund\.failed">Remboursement échoué \(refund\.failed\)</)
     const form = (await owner.get('/app/developers/endpoints/new', headers)).text
-    assert.match(form, /Tous les événements des paiements <code>payment\.\*<\/code>/)
+    assert.match(form, /Tous les événements des paiements <code dir="ltr">payment\.\*<\/code>/)
   })
 
   it('sends an event again once per form, also for support, and shows the attempts', async () => {

@@ -9,5 +9,5 @@ export function eventWords({ word }: Pick<Texts, 'word'>, type: string): string 
 }
 
 export function eventName(texts: Texts, type: string): Html {
-  return html`${eventWords(texts, type)} <code>${type}</code>`
+  return html`${eventWords(texts, type)} <code dir="ltr">${type}</code>`
 }
