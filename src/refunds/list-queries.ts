@@ -83,7 +83,8 @@ async function searchFrequent(
   const { status, currency, pattern, providerReference: gatewayReference } = filter
   const exact = { ...filter, gatewayReference, pattern: null, providerReference: null }
   const named = await listRows(db, FOUND, merchantId, window, foundValues(exact))
-  if (named.counted > 0) return { ...named, isPartial: true }
+  // Exports count nothing.
+  if (named.counted > 0 || named.rows.length > 0) return { ...named, isPartial: true }
   return searchBounded(db, FREQUENT, merchantId, window, [status, currency, pattern])
 }
 
