@@ -84,16 +84,14 @@ async function propose(
 ): Promise<Approval> {
   const { by, operatorId } = actor
   const locked = await lockOpenCase(tx, row)
-  // Another person was faster: the caller finds out how the case ended.
-  if (!locked) return { kind: 'approved', by, note: request.note }
+  // Another person was faster: the caller finds out how the case ended. It may open again meanwhile, so nothing is carried out.
+  if (!locked) return { kind: 'proposed', replayed: true }
   const { proposal } = locked
-  if (request.proposedAt !== undefined) return approve(actor, proposal, request, row.isRelated)
+  if (request.proposedAt !== undefined) return approve(actor, proposal, request, row)
   const isSame = proposal?.resolution === request.resolution && proposal.proof === request.proof
   if (proposal && !isOwn(proposal, actor)) {
-    // Another person has proposed since the case was read.
-    const isKnown = proposal.by === row.proposal?.by && proposal.operatorId === row.proposal.operatorId
-    if (isSame && isKnown)
-      return approve(actor, proposal, { ...request, proposedAt: proposal.at }, row.isRelated)
+    if (isSame && isUnchanged(proposal, row.proposal))
+      return approve(actor, proposal, { ...request, proposedAt: proposal.at }, row)
     if (isSame || !isReplaceable(proposal, app.clock.now())) throw awaitingApproval(proposal)
   }
   if (isSame || (claim && (await isReplay(app, tx, claim)))) return { kind: 'proposed', replayed: true }
@@ -126,20 +124,26 @@ function approve(
   actor: Actor,
   proposal: Proposal | null,
   request: ResolutionRequest,
-  isRelated: boolean,
+  { proposal: read, isRelated }: Pick<CaseDetails['row'], 'proposal'> & { isRelated: boolean },
 ): Approval {
   const { resolution, proof, proposedAt } = request
   const isSame = proposal?.resolution === resolution && proposal.proof === proof
-  if (!proposal || !isSame || proposal.at !== proposedAt) throw proposalChanged()
+  if (!proposal || !isSame || proposal.at !== proposedAt || !isUnchanged(proposal, read))
+    throw proposalChanged()
   if (isRelated || isOwn(proposal, actor)) throw notIndependent(proposal, actor)
   const { by } = actor
   return { kind: 'approved', by: `${proposal.by}, ${by}`, note: bothNotes(proposal, by, request), proposedAt }
 }
 
+/** Whether the proposal is the one that was read: `isRelated` is about the person who made that one. */
+const isUnchanged = (proposal: Proposal, read: Proposal | null) =>
+  proposal.at === read?.at && proposal.by === read.by && proposal.operatorId === read.operatorId
+
 // The person may have left, or the key may be revoked: without an end their proposal would hold the case for ever.
 const PROPOSAL_MS = 24 * 3_600_000
 
-const replaceableAt = ({ at }: Proposal) => addMs(new Date(at), PROPOSAL_MS)
+/** From then on another person may propose anew. */
+export const replaceableAt = ({ at }: Pick<Proposal, 'at'>) => addMs(new Date(at), PROPOSAL_MS)
 const isReplaceable = (proposal: Proposal, now: Date) => now >= replaceableAt(proposal)
 
 /** An operator is known by the account alone: its person may change the name. */

@@ -6,6 +6,7 @@ import type { Resolution } from '../cases/case-kinds.ts'
 import { type CaseDecision, closeCase } from '../cases/open.ts'
 import { ApiError } from '../core/errors.ts'
 import { money } from '../core/money.ts'
+import { namesOperator } from '../core/text/operator-names.ts'
 import type { Tx } from '../kit/db/db.ts'
 import { debitMerchant, recordEntry } from '../ledger/debit.ts'
 import type { PaymentsApp } from '../payments/app.ts'
@@ -38,12 +39,16 @@ export async function resolvePendingRefund(
   const outcome =
     resolution === 'return'
       ? ({ kind: 'succeeded', gatewayReference: proof ?? '' } as const)
-      : ({ kind: 'failed', message: note, gatewayReference: proof } as const)
+      : ({ kind: 'failed', message: failureOf(actor, note), gatewayReference: proof } as const)
   await applyRefundOutcome(app, refund, outcome, 'api', decisionOf(actor, request))
   // The provider may have executed it, or may still do so.
   const { gateway, accountId, attemptKey: key } = refund
   if (resolution === 'mark_failed') await app.wakeRefunds({ gateway, accountId, key, isRefund: true })
 }
+
+/** The refund has this message, and merchants see it: what an operator wrote is for operators. */
+const failureOf = ({ by }: Actor, note: string) =>
+  namesOperator(by) ? 'An operator marked it as failed: the provider’s records show no refund.' : note
 
 /** A refund that failed after its success: its money is at the gateway again, and this says whose it is. */
 export async function resolveFailedRefund(

@@ -3,9 +3,12 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
+import { requestApproval } from '../../src/case-resolutions/approval.ts'
 import { OPERATOR } from '../../src/case-resolutions/request.ts'
 import { resolveCase } from '../../src/case-resolutions/resolve.ts'
 import { CASE_KIND_NAMES, type CaseKind, type Resolution } from '../../src/cases/case-kinds.ts'
+import { requireCase } from '../../src/cases/find.ts'
+import { proposeResolution } from '../../src/cases/open.ts'
 import { cancelAttempt } from '../../src/checkout/payer-actions.ts'
 import { startAttempt } from '../../src/checkout/start-attempt.ts'
 import { ApiError } from '../../src/core/errors.ts'
@@ -245,6 +248,33 @@ describe('two concurrent resolutions', () => {
       const entries = new Set(added.map((line) => line.split(' ')[0]))
       assert.ok(entries.size <= 1, `one effect: ${added.join(', ')}`)
     })
+})
+
+describe('an approval', () => {
+  const refusedWith = (code: string) => (error: unknown) => error instanceof ApiError && error.code === code
+
+  it('is refused if the proposal was made after the case was read, since its author was not compared with the person', async () => {
+    const id = await mismatch({ paid: money(9_000n, 'KES') })
+    const read = await requireCase(app, merchant, (await caseOf(id, 'underpaid')).id)
+    const asked = request('underpaid', 'accept')
+    const at = clock.now().toISOString()
+    await rig.db.transaction((tx) => proposeResolution(tx, read.row, { ...asked, by: 'key:a', at }))
+    const approval = { ...asked, proposedAt: at }
+    const approve = (details: typeof read) =>
+      requestApproval(app, { merchant, by: 'key:b' }, details, approval, undefined)
+    await assert.rejects(approve(read), refusedWith('invalid_state'))
+    const readAgain = await requireCase(app, merchant, read.row.id)
+    await assert.rejects(approve(readAgain), refusedWith('approver_not_independent'))
+  })
+
+  it('is of nothing if the case has ended meanwhile: it may be open again before the decision is carried out', async () => {
+    const id = await mismatch({ paid: money(9_000n, 'KES') })
+    const read = await requireCase(app, merchant, (await caseOf(id, 'underpaid')).id)
+    await resolveCase(app, OPERATOR, read.row.id, request('underpaid', 'return'))
+    const approval = { ...request('underpaid', 'accept'), proposedAt: clock.now().toISOString() }
+    const approved = await requestApproval(app, { merchant, by: 'key:b' }, read, approval, undefined)
+    assert.deepEqual(approved, { kind: 'proposed', replayed: true })
+  })
 })
 
 describe('a case of a duplicate payment', () => {

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
-import { OPERATOR, type ResolutionRequest } from '../../src/case-resolutions/request.ts'
+import { OPERATOR, operatorActor, type ResolutionRequest } from '../../src/case-resolutions/request.ts'
 import { resolveCase } from '../../src/case-resolutions/resolve.ts'
 import { CASE_KIND_NAMES, CASE_KINDS, type Resolution } from '../../src/cases/case-kinds.ts'
 import { listCases } from '../../src/cases/find.ts'
@@ -340,6 +340,19 @@ describe('a refund whose outcome is unknown', () => {
       assert.deepEqual([refund?.status, (await rig.payment(id)).status], [refundStatus, status])
       if (asked.proof) assert.equal(refund?.gatewayReference, 're_55')
     }
+  })
+
+  it('a refund that an operator marks as failed has neither their name nor their note, which the merchant would see', async () => {
+    const id = await unknownRefund()
+    const { id: caseId } = await openCaseOf(id)
+    const achieng = operatorActor({ userId: merchant.id, name: 'Achieng' })
+    await resolveCase(app, achieng, caseId, { ...request('mark_failed'), note: 'Kamau has called.' })
+    const refund = await refundOf(id)
+    assert.equal(refund?.status, 'failed')
+    assert.match(refund.failureMessage ?? '', /^An operator marked it as failed/)
+    const events = await eventsOf(rig.db, refund.id)
+    assert.ok(events.some(({ type }) => type === 'refund.failed'))
+    assert.doesNotMatch(JSON.stringify(events), /Achieng|Kamau/)
   })
 })
 

@@ -200,9 +200,11 @@ async function resolve(request: AreaRequest) {
 
 /** The form names the proposal that the person has seen. */
 async function approve(request: AreaRequest) {
-  const { proposedAt = '', approval } = request.form
+  const { proposedAt = '', approval, resolution: seen } = request.form
   const one = await load(request)
   const { proposal } = one
+  // The form was sent twice, or a third person has approved the same.
+  if (one.resolution !== null && one.resolution === seen) return done(request, 'resolve')
   if (proposal?.at !== proposedAt)
     return show(request, one, { changes: changesOfProposal(one, request.texts) })
   const { resolution, note, proof } = proposal
@@ -223,15 +225,17 @@ async function decide(
   operation: 'cases.resolve' | 'cases.reject',
   body: Record<string, unknown>,
 ) {
-  const { base, call, params, submission } = request
+  const { call, params, submission } = request
   const { uuid = '' } = params
   return orShowProblem(
     async () => {
       await call(operation, { params: { uuid }, body, idempotencyKey: submission })
-      return {
-        redirectTo: `${pathIn(base)}/${uuid}?done=${operation === 'cases.reject' ? 'reject' : 'resolve'}`,
-      }
+      return done(request, operation === 'cases.reject' ? 'reject' : 'resolve')
     },
     async (problem) => show(request, await load(request), { problem }),
   )
 }
+
+const done = ({ base, params }: AreaRequest, what: 'reject' | 'resolve') => ({
+  redirectTo: `${pathIn(base)}/${params.uuid}?done=${what}`,
+})

@@ -1,5 +1,6 @@
 // The forms of a case: decide, and approve, reject or withdraw a proposal.
 
+import { replaceableAt } from '../../../case-resolutions/approval.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
 import { field, notice, written } from '../../frame/components.ts'
 import type { AreaRequest } from '../../frame/screen.ts'
@@ -49,16 +50,10 @@ function proposalForms(request: AreaRequest, one: Case, proposal: Proposal): Htm
   )}</section>`
 }
 
-// As long as the API keeps a proposal from being replaced by another person.
-const PROPOSAL_MS = 24 * 3_600_000
-
 /** While the proposal of another person waits, only a status check is possible beside it. */
 function choicesOf(request: AreaRequest, one: Case): Case['resolutions'] {
   const { proposal, resolutions } = one
-  const isFree =
-    proposal === null ||
-    isOwnProposal(request, one) ||
-    request.now.getTime() >= new Date(proposal.at).getTime() + PROPOSAL_MS
+  const isFree = proposal === null || isOwnProposal(request, one) || request.now >= replaceableAt(proposal)
   return isFree ? resolutions : resolutions.filter((value) => value === 'ask_again')
 }
 

@@ -1,5 +1,6 @@
 // Who acted on a case: operators by name, people of the merchant by name where the area knows it, API keys by id.
 
+import { peopleIn } from '../../../core/text/operator-names.ts'
 import { type Html, type HtmlValue, html } from '../../../kit/http/html.ts'
 import { written } from '../../frame/components.ts'
 import { loadNames } from '../../frame/names.ts'
@@ -15,11 +16,9 @@ export async function namesIn(request: AreaRequest): Promise<NameOf> {
   return (id) => id && html`${request.texts.t('actor_user')} <code>${id}</code>`
 }
 
-/** Two of them if one has approved what the other proposed. */
 export function peopleOf(by: string | null, texts: Texts, nameOf: NameOf): Html | null {
   if (by === null) return null
-  const people = by.split(/, (?=operator(?:[:,]|$)|user:|key:)/)
-  return html`${people.map((one, index) => html`${index > 0 && html`<br>`}${personOf(one, texts, nameOf)}`)}`
+  return html`${peopleIn(by).map((one, index) => html`${index > 0 && html`<br>`}${personOf(one, texts, nameOf)}`)}`
 }
 
 function personOf(by: string, texts: Texts, nameOf: NameOf): Html {
