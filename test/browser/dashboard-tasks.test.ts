@@ -269,19 +269,24 @@ describe('operators without JavaScript', () => {
       await service.admin.send('PATCH', `/admin/v1/merchants/${shop.uuid}`, { body, headers })
       const { uuid } = await payWith(shop.api, 'card_unknown_status')
       const { operatorCaseOf } = caseCalls(service)
-      const proof = `ch_${uuid}`
-      for (const state of ['awaiting_approval', 'resolved']) {
+      const openCase = async () => {
         const page = await openFor(t, await signInAsOperator(service))
         await go(page, '/ops')
         await page.locator('p', { hasText: 'for an operator' }).getByRole('link').click()
         await page.locator(`a[href="/ops/cases/${(await operatorCaseOf(uuid)).uuid}"]`).click()
-        await page.getByLabel('It was paid').check()
-        await page.getByLabel('Reference that proves it').fill(proof)
-        await page.getByLabel('Note').fill('Seen in the records of the provider.')
-        await press(page, 'Decide')
-        await page.getByText(state === 'resolved' ? 'was carried out' : 'was proposed').waitFor()
-        assert.equal((await operatorCaseOf(uuid)).state, state)
+        return page
       }
+      const first = await openCase()
+      await first.getByLabel('It was paid').check()
+      await first.getByLabel('Reference that proves it').fill(`ch_${uuid}`)
+      await first.getByLabel('Note').fill('Seen in the records of the provider.')
+      await press(first, 'Decide')
+      await first.getByText('The decision was proposed.').waitFor()
+      assert.equal((await operatorCaseOf(uuid)).state, 'awaiting_approval')
+      const second = await openCase()
+      await press(second, 'Approve and carry out')
+      await second.getByText('The decision was carried out.').waitFor()
+      assert.equal((await operatorCaseOf(uuid)).state, 'resolved')
       assert.equal((await shop.api.get(`/api/v1/checkout/payments/${uuid}`)).body.data.status, 'successful')
     },
   )
