@@ -197,6 +197,8 @@ describe('what merchants see of an operator', () => {
     await readAll()
     const { by, note } = (await api.get(`/api/v1/cases/${uuid}`)).body.data.proposal
     assert.deepEqual([by, note], ['operator', ''])
+    const { text } = await owner.get(`/app/cases/${uuid}`)
+    assert.match(text, /<label for="approval">Note<\/label>\s*<input [^>]*required/)
     const other = await signInAsOperator(service)
     assert.equal((await other.submit(page, `${page}/approve`)).http, 303)
     await readAll()

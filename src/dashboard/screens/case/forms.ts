@@ -40,9 +40,14 @@ function proposalForms(request: AreaRequest, one: Case, proposal: Proposal): Htm
   if (isOwnProposal(request, one))
     return html`<section class="card"><p>${t('caseOwnProposal')}</p>${postForm(`${path}/reject`, html`${which}<button class="plain">${t('caseWithdraw')}</button>`)}</section>`
   const resolution = texts.word('resolution', proposal.resolution)
+  // The API requires a note. Merchants do not get that of an operator, so they write their own.
+  const isRequired = proposal.note === ''
+  const note = field('approval', t(isRequired ? 'note' : 'caseApproveNote'), {
+    ...{ value: form.approval ?? '', isRequired },
+  })
   return html`<section class="card"><h2>${t('caseApproveTitle')}</h2><p>${t('caseApproveText', { resolution })}</p>${postForm(
     `${path}/approve`,
-    html`${which}<input type="hidden" name="resolution" value="${proposal.resolution}">${field('approval', t('caseApproveNote'), { value: form.approval ?? '', isRequired: proposal.note === '' })}<button>${t('caseApprove')}</button>`,
+    html`${which}<input type="hidden" name="resolution" value="${proposal.resolution}">${note}<button>${t('caseApprove')}</button>`,
   )}</section>
 <section class="card"><h2>${t('caseReject')}</h2>${postForm(
     `${path}/reject`,
