@@ -76,7 +76,7 @@ async function lookThrough(accountId: string): Promise<void> {
   await db.query(makeDue, [accountId])
   await eventually(
     () => db.query(selectLooked, [accountId]),
-    ([row]) => row?.isDone === true,
+    (rows) => rows.some(({ isDone }) => isDone),
     30_000,
   )
 }

@@ -7,7 +7,7 @@ import { areSeveral, type Cells } from '../../src/kit/cells/cells.ts'
 import { listCellRows } from '../../src/kit/cells/queries.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { createVault } from '../../src/kit/crypto.ts'
-import { type Db, type Statement, sql } from '../../src/kit/db/db.ts'
+import { type Db, type Statement, sql, type Tx } from '../../src/kit/db/db.ts'
 import { homeOf } from '../../src/kit/db/homes.ts'
 import { migrate } from '../../src/kit/db/migrate.ts'
 import { systemRandom } from '../../src/kit/random.ts'
@@ -69,7 +69,40 @@ export function dbOverCells(db: Db, cells: Cells): Db {
     async script(text) {
       for (const one of await databasesOf(text)) await one.script(text)
     },
+    transaction: (work) =>
+      transactionOf(async (text, values) => (await databasesOf(text, values))[0] ?? db, work),
   }
+}
+
+/** A transaction in the database of its first statement. */
+async function transactionOf<Result>(
+  databaseOf: (text: string, values?: readonly unknown[]) => Promise<Db>,
+  work: (tx: Tx) => Promise<Result>,
+): Promise<Result> {
+  const worked = Promise.withResolvers<void>()
+  let running: Promise<void> | undefined
+  let opened: Promise<Tx> | undefined
+  const open = (db: Db) =>
+    new Promise<Tx>((resolve, reject) => {
+      running = db.transaction(async (tx) => {
+        resolve(tx)
+        await worked.promise
+      })
+      running.catch(reject)
+    })
+  const txFor = (text: string, values?: readonly unknown[]): Promise<Tx> => {
+    opened ??= databaseOf(text, values).then(open)
+    return opened
+  }
+  const result = work({
+    query: async (statement, values) => (await txFor(statement.text, values)).query(statement, values),
+    script: async (text) => (await txFor(text)).script(text),
+  })
+  result.then(() => worked.resolve(), worked.reject)
+  worked.promise.catch(() => undefined)
+  const done = await result
+  await running
+  return done
 }
 
 const bigintText = (_name: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value)
