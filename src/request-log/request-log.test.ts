@@ -94,3 +94,24 @@ it('keeps a bounded number of requests of a minute, and failed ones beside a flo
   assert.equal(await countOf(merchantId), KEPT_PER_MINUTE + 3 + 1)
   assert.equal(await countOf(merchantId, true), 3)
 })
+
+it('goes on after the cells of merchants could not be read', async () => {
+  const merchantId = await newMerchant()
+  let isDown = true
+  const cells = {
+    numbers: [0, 1],
+    of: async () => {
+      if (isDown) throw new Error('the database of the instance does not answer')
+      return 0
+    },
+  }
+  const failed = Promise.withResolvers<void>()
+  const log = createLog('info', { write: () => failed.resolve() })
+  const requests = createRequestLog({ db, cells, clock, random, log })
+  requests.record(request(merchantId, 200))
+  await failed.promise
+  isDown = false
+  requests.record(request(merchantId, 201))
+  await requests.stop()
+  assert.equal(await countOf(merchantId), 1)
+})

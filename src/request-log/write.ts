@@ -37,15 +37,18 @@ export function createRequestLog(app: {
   let waiting: RequestRow[] = []
   let flushing: Promise<void> | undefined
 
-  const insert = (rows: readonly RequestRow[]): Promise<unknown> =>
-    insertRequests(db, rows).catch((error: unknown) =>
+  const attempt = (rows: readonly RequestRow[], work: () => Promise<unknown>): Promise<unknown> =>
+    work().catch((error: unknown) =>
       log.write('request_log.write_failed', { count: rows.length, ...errorFields(error) }),
     )
+  const insert = (rows: readonly RequestRow[]) => attempt(rows, () => insertRequests(db, rows))
 
   const write = async (rows: readonly RequestRow[]): Promise<void> => {
     if (!areSeveral(cells)) return void (await insert(rows))
-    const byCell = await groupByCell(cells, rows, ({ merchantId }) => merchantId)
-    await Promise.all([...byCell].map(([cell, some]) => runInCell(cell, () => insert(some))))
+    await attempt(rows, async () => {
+      const byCell = await groupByCell(cells, rows, ({ merchantId }) => merchantId)
+      await Promise.all([...byCell].map(([cell, some]) => runInCell(cell, () => insert(some))))
+    })
   }
 
   const flush = async (): Promise<void> => {
