@@ -53,7 +53,11 @@ export async function acceptWithNewAccount(
 ): Promise<StartedSession> {
   const { hash, invitation } = await requireInvitation(app, token)
   const { email, role } = invitation
-  if (await findUserByEmail(app.peopleDb, email)) throw new PeopleError('account_exists')
+  if (await findUserByEmail(app.peopleDb, email)) {
+    // The same form, sent twice, may have made the account just now.
+    await requireInvitation(app, token)
+    throw new PeopleError('account_exists')
+  }
   if (!isPersonName(input.name)) throw new PeopleError('name_not_valid')
   assertGoodPassword(input.password, email)
   const passwordHash = await app.passwords.hash(input.password)
@@ -98,8 +102,12 @@ export async function acceptAsMember(
   )
 }
 
+/** It may have ended since it was read: the refusal says how. */
 async function useInvitation(app: PeopleApp, tx: Tx, hash: Buffer): Promise<void> {
-  if (!(await useInvitationRow(tx, hash, app.clock.now()))) throw new PeopleError('link_not_valid')
+  const now = app.clock.now()
+  if (await useInvitationRow(tx, hash, now)) return
+  const ended = await findInvitation(tx, hash)
+  throw new PeopleError((ended && endOf(ended, now)) || 'link_not_valid')
 }
 
 async function join(
