@@ -89,6 +89,8 @@ async function propose(
   const { proposal } = locked
   if (request.proposedAt !== undefined) return approve(actor, proposal, request, row)
   const isSame = proposal?.resolution === request.resolution && proposal.proof === request.proof
+  const isRepeat = isSame && isOwn(proposal, actor)
+  if (!isRepeat && !isExpected(proposal, request)) throw proposalChanged()
   if (proposal && !isOwn(proposal, actor)) {
     if (isSame && isUnchanged(proposal, row.proposal))
       return approve(actor, proposal, { ...request, proposedAt: proposal.at }, row)
@@ -103,10 +105,13 @@ async function propose(
   return { kind: 'proposed', replayed: false }
 }
 
+const isExpected = (proposal: Proposal | null, { expectedProposal }: ResolutionRequest) =>
+  expectedProposal === undefined || expectedProposal === (proposal?.at ?? null)
+
 /** The proposal that a person has seen does not stand any more. */
 export function proposalChanged(): ApiError {
   return new ApiError('invalid_state', {
-    message: 'This proposal was changed, rejected or withdrawn meanwhile; nothing was decided.',
+    message: 'The proposal was made, changed, rejected or withdrawn meanwhile; nothing was decided.',
   })
 }
 

@@ -11,7 +11,7 @@ import { isOwn } from './approval.ts'
 import { OPERATOR_CASE_EXAMPLE, RESOLVE_BODY_EXAMPLE } from './examples.ts'
 import { findParties } from './party-queries.ts'
 import { rejectProposal } from './reject.ts'
-import { type Actor, operatorActor, resolutionsFor } from './request.ts'
+import { type Actor, expectedProposalOf, operatorActor, resolutionsFor } from './request.ts'
 import { resolveCase } from './resolve.ts'
 import {
   messageOf,
@@ -67,8 +67,9 @@ export function operatorCaseRoutes(app: PaymentsApp): OperatorRoute[] {
       response: { http: 200, data: OperatorCaseRecord },
       errors: [...RESOLVE_ERRORS],
       examples: { body: RESOLVE_BODY_EXAMPLE },
-      handle: async ({ params, body, operator }) => {
-        const request = { ...body, proof: body.proof ?? null }
+      handle: async ({ params, body, operator, expected }) => {
+        const expectedProposal = expectedProposalOf(expected)
+        const request = { ...body, proof: body.proof ?? null, expectedProposal }
         const actor = operatorActor(operator)
         const resolved = await resolveCase(app, actor, params.uuid, request)
         return respond(app, actor, messageOf(resolved.details.row), resolved)

@@ -7,6 +7,7 @@ import { containsCardNumber } from '../core/card-number.ts'
 import { ApiError, errorFromIssues } from '../core/errors.ts'
 import type { Merchant, Principal } from '../core/merchant.ts'
 import { withoutOperatorNames } from '../core/text/operator-names.ts'
+import type { Expected } from '../kit/http/route.ts'
 
 export interface ResolutionRequest {
   resolution: Resolution
@@ -15,6 +16,13 @@ export interface ResolutionRequest {
   proof: string | null
   /** The proposal that this approves, by its time. Undefined: a decision of one's own, or the same as the proposed one. */
   proposedAt?: string | undefined
+  /** The proposal that stood when the person decided, by its time; null: none. Undefined: not known. */
+  expectedProposal?: string | null | undefined
+}
+
+export function expectedProposalOf(expected: Expected = {}): string | null | undefined {
+  const { proposedAt } = expected
+  return proposedAt === null || typeof proposedAt === 'string' ? proposedAt : undefined
 }
 
 /** Who resolves: a merchant by one of its API keys or a person, or the operator. */

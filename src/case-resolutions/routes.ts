@@ -9,7 +9,7 @@ import { UuidParams } from '../kit/http/schema.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { CASE_EXAMPLE, RESOLVE_BODY_EXAMPLE } from './examples.ts'
 import { rejectProposal } from './reject.ts'
-import { type Actor, merchantActor, resolutionsFor } from './request.ts'
+import { type Actor, expectedProposalOf, merchantActor, resolutionsFor } from './request.ts'
 import { resolveCase } from './resolve.ts'
 import {
   CasesQuery,
@@ -84,7 +84,7 @@ function resolveRoute(app: PaymentsApp): Route {
     response: { http: 200, data: CaseRecord },
     errors: [...RESOLVE_ERRORS],
     examples: { body: RESOLVE_BODY_EXAMPLE },
-    handle: async ({ merchant, principal, params, body, idempotencyKey: key }) => {
+    handle: async ({ merchant, principal, params, body, idempotencyKey: key, expected }) => {
       const actor = merchantActor(merchant, principal)
       const { resolution, note, proof = null, proposedAt } = body
       const input = { resolution, note, proof, id: params.uuid, ...(proposedAt && { proposedAt }) }
@@ -94,7 +94,8 @@ function resolveRoute(app: PaymentsApp): Route {
         operation: `POST ${PATH}/{uuid}/resolve`,
         input,
       }
-      const request = { resolution, note, proof, proposedAt }
+      const expectedProposal = expectedProposalOf(expected)
+      const request = { resolution, note, proof, proposedAt, expectedProposal }
       const { details, replayed } = await resolveCase(app, actor, params.uuid, request, claim)
       return ok(messageOf(details.row), serialize(actor, details), replayed)
     },

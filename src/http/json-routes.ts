@@ -11,7 +11,14 @@ import type { Clock } from '../kit/clock.ts'
 import { type AuditContext, runAudited } from '../kit/db/audit-context.ts'
 import { iterateAsMerchant, runAsMerchant } from '../kit/db/tenant-isolation.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
-import type { OperatorPerson, OperatorRoute, PersonRoute, Route, RouteResponse } from '../kit/http/route.ts'
+import type {
+  OperationCall,
+  OperatorPerson,
+  OperatorRoute,
+  PersonRoute,
+  Route,
+  RouteResponse,
+} from '../kit/http/route.ts'
 import { redactSecrets } from '../kit/observability/log.ts'
 import {
   isBodyRequired,
@@ -128,13 +135,13 @@ function bindOperatorRoute(authorization: Authorization, route: OperatorRoute): 
 /** Runs the operation; the input is checked already. */
 export function runOperatorRoute(
   route: OperatorRoute,
-  { params, query, body }: CheckedInput,
+  { params, query, body, expected }: CheckedInput & Pick<OperationCall, 'expected'>,
   requestId: string,
   operator: OperatorPerson | null,
 ): Promise<RouteResponse> {
   // A boundary: path parameters are strings unless the route's schema converts them.
   const given = params as Record<string, string>
-  return route.handle({ params: given, query, body: body ?? {}, requestId, operator })
+  return route.handle({ params: given, query, body: body ?? {}, requestId, operator, expected })
 }
 
 function register(

@@ -46,10 +46,10 @@ export function createOperations(
         if (!allowed) throw new ApiError('rate_limited', { retryAfterSeconds })
       }
       const checked = checkCall(route, check, input)
-      const { idempotencyKey } = input
+      const { idempotencyKey, expected } = input
       const principal = { type: 'user', id, scopes } as const
       return auditOperation(clock, route, actorOf(person), checked.params, () =>
-        runMerchantRoute(route, { merchant, principal, ...checked, idempotencyKey, requestId }),
+        runMerchantRoute(route, { merchant, principal, ...checked, idempotencyKey, requestId, expected }),
       )
     },
   }
@@ -64,7 +64,7 @@ export function createOperatorOperations(routes: readonly OperatorRoute[], clock
       const { route, check } = requireOperation(operations, operationId)
       const checked = checkCall(route, check, input)
       return auditOperation(clock, route, actorOf(operator), checked.params, () =>
-        runOperatorRoute(route, checked, operator.requestId, operator),
+        runOperatorRoute(route, { ...checked, expected: input.expected }, operator.requestId, operator),
       )
     },
   }

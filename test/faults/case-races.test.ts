@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
 import { requestApproval } from '../../src/case-resolutions/approval.ts'
-import { OPERATOR } from '../../src/case-resolutions/request.ts'
+import { OPERATOR, operatorActor } from '../../src/case-resolutions/request.ts'
 import { resolveCase } from '../../src/case-resolutions/resolve.ts'
 import { CASE_KIND_NAMES, type CaseKind, type Resolution } from '../../src/cases/case-kinds.ts'
 import { requireCase } from '../../src/cases/find.ts'
@@ -14,6 +14,7 @@ import { startAttempt } from '../../src/checkout/start-attempt.ts'
 import { ApiError } from '../../src/core/errors.ts'
 import { money } from '../../src/core/money.ts'
 import type { DisputeReport, ProviderRefund, RefundOutcome } from '../../src/gateways/gateway.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import { applyOutcome } from '../../src/outcomes/apply.ts'
 import { PROCESSING_LIMIT_MS } from '../../src/outcomes/review.ts'
 import { listAttempts } from '../../src/payments/find.ts'
@@ -30,6 +31,10 @@ const { clock, gateway, merchant, app } = rig
 const other = rig.anotherApp()
 const { casesOf, caseOf, lookUp } = caseTools(rig)
 const HOUR_MS = 3_600_000
+const requireApprovals = sql<unknown>`
+update merchants
+set settings = settings || '{"caseApprovals": [{"currency": "KES", "from": 1}]}'
+where id = $1`
 const PAID = money(10_000n, 'KES')
 
 const REFUNDED: RefundOutcome = { kind: 'succeeded', gatewayReference: 're-1' }
@@ -265,6 +270,25 @@ describe('an approval', () => {
     await assert.rejects(approve(read), refusedWith('invalid_state'))
     const readAgain = await requireCase(app, merchant, read.row.id)
     await assert.rejects(approve(readAgain), refusedWith('approver_not_independent'))
+  })
+
+  it('is not made by a decision of a person who saw no proposal, or another one', async () => {
+    await rig.db.query(requireApprovals, [merchant.id])
+    const id = await mismatch({ paid: money(9_000n, 'KES') })
+    const { id: caseId } = await caseOf(id, 'underpaid')
+    const decide = (userId: string, expectedProposal: string | null) =>
+      resolveCase(app, operatorActor({ userId, name: userId }), caseId, {
+        ...request('underpaid', 'accept'),
+        expectedProposal,
+      })
+    const { details } = await decide('first', null)
+    assert.ok(details.row.proposal)
+    assert.equal((await decide('first', null)).replayed, true, 'the same form, sent twice')
+    await assert.rejects(decide('second', null), refusedWith('invalid_state'))
+    await assert.rejects(decide('second', '2026-01-01T00:00:00.000Z'), refusedWith('invalid_state'))
+    assert.equal((await caseOf(id, 'underpaid')).closedAt, null)
+    const approved = await decide('second', details.row.proposal.at)
+    assert.equal(approved.details.row.resolution, 'accept')
   })
 
   it('is of nothing if the case has ended meanwhile: it may be open again before the decision is carried out', async () => {

@@ -3,6 +3,7 @@
 import { isCurrency } from '../../core/currency.ts'
 import type { ApiError } from '../../core/errors.ts'
 import { type Html, html } from '../../kit/http/html.ts'
+import type { Expected } from '../../kit/http/route.ts'
 import { isFrom, type RefundLimits } from '../../refunds/limits/limit.ts'
 import type { Area } from '../frame/area.ts'
 import { badge, facts, notice, written } from '../frame/components.ts'
@@ -195,7 +196,9 @@ async function resolve(request: AreaRequest) {
   const one = await load(request)
   const changes = isRepeated(request, one) ? [] : changesSince(version, one, texts)
   if (changes.length > 0) return show(request, one, { changes })
-  return decide(request, 'cases.resolve', { resolution, note, ...(proof && { proof }) })
+  const body = { resolution, note, ...(proof && { proof }) }
+  // Another person may propose the same after the case was read: that must not become an approval.
+  return decide(request, 'cases.resolve', body, { proposedAt: one.proposal?.at ?? null })
 }
 
 /** The form names the proposal that the person has seen. */
@@ -224,15 +227,26 @@ async function decide(
   request: AreaRequest,
   operation: 'cases.resolve' | 'cases.reject',
   body: Record<string, unknown>,
+  expected?: Expected,
 ) {
-  const { call, params, submission } = request
+  const { call, params, submission, form, texts } = request
   const { uuid = '' } = params
   return orShowProblem(
     async () => {
-      await call(operation, { params: { uuid }, body, idempotencyKey: submission })
+      await call(operation, {
+        params: { uuid },
+        body,
+        idempotencyKey: submission,
+        ...(expected && { expected }),
+      })
       return done(request, operation === 'cases.reject' ? 'reject' : 'resolve')
     },
-    async (problem) => show(request, await load(request), { problem }),
+    async (problem) => {
+      const one = await load(request)
+      const changes =
+        expected && problem.code === 'invalid_state' ? changesSince(form.version ?? '', one, texts) : []
+      return show(request, one, changes.length > 0 ? { changes } : { problem })
+    },
   )
 }
 

@@ -34,6 +34,12 @@ export interface BodyFacts {
   exponentNumbers?: ReadonlySet<string>
 }
 
+/**
+ * What a person saw in the form that they sent: the operation fails with invalid_state if it is another by now. Only the
+ * dashboard sends it, inside the process.
+ */
+export type Expected = Readonly<Record<string, unknown>>
+
 export interface RouteInput<Params, Query, Body> {
   merchant: Merchant
   principal: Principal
@@ -42,6 +48,7 @@ export interface RouteInput<Params, Query, Body> {
   body: Input<Body>
   idempotencyKey: string | undefined
   requestId: string
+  expected?: Expected | undefined
 }
 
 const REPLAYED_HEADER = { 'Idempotent-Replayed': 'true' }
@@ -186,6 +193,7 @@ export interface OperatorRoute {
     requestId: string
     /** Who is signed in at /ops; null for the operator token. */
     operator: OperatorPerson | null
+    expected?: Expected | undefined
   }) => Promise<RouteResponse>
 }
 
@@ -199,6 +207,7 @@ interface OperatorDefinition<Params, Query, Body>
     query: Input<Query>
     body: Input<Body>
     operator: OperatorPerson | null
+    expected?: Expected | undefined
   }) => ReturnType<OperatorRoute['handle']>
 }
 
@@ -330,6 +339,7 @@ export interface OperationCall {
   query?: Readonly<Record<string, string | undefined>>
   body?: Readonly<Record<string, unknown>>
   idempotencyKey?: string
+  expected?: Expected
 }
 
 /** The operations of the operators' API, for a person. */
