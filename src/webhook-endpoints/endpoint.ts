@@ -43,6 +43,8 @@ export interface EndpointChanges {
   description: string | null | undefined
   events: readonly string[] | undefined
   status: 'enabled' | 'disabled' | undefined
+  /** Nothing is changed if the endpoint has other values by now. */
+  expected?: Readonly<Record<string, unknown>> | undefined
 }
 
 export interface NewSecret {

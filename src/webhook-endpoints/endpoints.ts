@@ -9,7 +9,7 @@ import { addMs } from '../kit/clock.ts'
 import type { Tx } from '../kit/db/db.ts'
 import { createIdempotently, type IdempotentResult } from '../kit/db/idempotency.ts'
 import type { WebhookEndpointsApp } from './app.ts'
-import type { EndpointRow } from './endpoint.ts'
+import type { EndpointChanges, EndpointRow } from './endpoint.ts'
 import {
   deleteEndpointRow,
   findEndpoint,
@@ -105,6 +105,7 @@ export async function changeEndpoint(
   merchant: Merchant,
   id: string,
   input: Partial<EndpointInput> & { enabled?: boolean },
+  expected?: EndpointChanges['expected'],
 ): Promise<EndpointRow> {
   const { url, description, events, enabled } = input
   await requireEndpoint(app, merchant, id)
@@ -115,7 +116,12 @@ export async function changeEndpoint(
     description: description === undefined ? undefined : description || null,
     events: events && normalise(events),
     status: enabled === undefined ? undefined : enabled ? 'enabled' : 'disabled',
+    expected,
   })
+  if (!changed && expected) {
+    await requireEndpoint(app, merchant, id)
+    throw new ApiError('invalid_state', { message: 'The endpoint has changed meanwhile.' })
+  }
   return requireFound(changed, 'webhook_endpoint_not_found')
 }
 

@@ -78,7 +78,13 @@ set
     else checked_from
   end,
   updated_at = $3
-where merchant_id = $1 and id = $2 and status <> 'deleted'
+where merchant_id = $1
+  and id = $2
+  and status <> 'deleted'
+  and (
+    $9::jsonb is null
+    or jsonb_build_object('url', url, 'description', description, 'events', events) @> $9::jsonb
+  )
 returning ${ENDPOINT_COLUMNS}`
 
 export async function updateEndpoint(
@@ -86,10 +92,11 @@ export async function updateEndpoint(
   merchantId: string,
   id: string,
   at: Date,
-  { url, description, events, status }: EndpointChanges,
+  { url, description, events, status, expected }: EndpointChanges,
 ): Promise<EndpointRow | undefined> {
   const changesDescription = description !== undefined
-  const values = [merchantId, id, at, url, changesDescription, description, events, status]
+  const unchanged = expected && JSON.stringify(expected)
+  const values = [merchantId, id, at, url, changesDescription, description, events, status, unchanged]
   return firstRow(db, updateEndpointStatement, values)
 }
 

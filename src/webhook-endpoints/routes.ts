@@ -105,8 +105,10 @@ const endpointRoutes = (app: WebhookEndpointsApp): Route[] => [
       'card_data_not_allowed',
     ],
     examples: { body: { enabled: false } },
-    handle: async ({ merchant, params, body }) =>
-      ok('Webhook endpoint changed.', toEndpoint(await changeEndpoint(app, merchant, params.uuid, body))),
+    handle: async ({ merchant, params, body, expected }) => {
+      const changed = await changeEndpoint(app, merchant, params.uuid, body, expected)
+      return ok('Webhook endpoint changed.', toEndpoint(changed))
+    },
   }),
   route({
     ...COMMON,

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db/db.ts'
+import { untilBlocked } from '../support/blocked-sessions.ts'
 import { initiateBody } from '../support/builders.ts'
 import { startConsumer } from '../support/consumer.ts'
 import { hiddenFields, PASSWORD, signInAs, type Visitor } from '../support/dashboard.ts'
@@ -19,6 +20,11 @@ const ageSessions = sql<unknown>`
 update sessions
 set authenticated_at = authenticated_at - interval '6 minutes'
 where user_id = (select id from users where email = $1)`
+
+const describeEndpoint = sql<unknown>`
+update webhook_endpoints
+set description = $3
+where merchant_id = $1 and id = $2`
 
 let merchant: Awaited<ReturnType<typeof service.newMerchant>>
 let owner: Visitor
@@ -186,6 +192,28 @@ describe('webhook endpoints in the dashboard', () => {
     assert.match(refused.text, /Changed since you opened this page: What it is for\./)
     assert.match(refused.text, /value="First"/)
     assert.equal((await owner.submit(page, page, { url, description: 'Second', 'event:*': 'on' })).http, 303)
+  })
+
+  it('refuses a form if another person changes the endpoint in the same moment', async () => {
+    const { uuid, url } = await newEndpoint()
+    const page = `${PATH}/${uuid}`
+    const saveBehind = async (description: string) => {
+      const { saved } = await service.db.transaction(async (tx) => {
+        await tx.query(describeEndpoint, [merchant.uuid, uuid, 'Theirs'])
+        // It has read the endpoint as it was, and waits for the row.
+        const sent = owner.submit(page, page, { url, description, 'event:*': 'on' })
+        await untilBlocked(tx)
+        return { saved: sent }
+      })
+      return saved
+    }
+    const refused = await saveBehind('Mine')
+    assert.equal(refused.http, 409, refused.text)
+    assert.match(refused.text, /Changed since you opened this page: What it is for\./)
+    const { body } = await merchant.api.get(`/api/v1/webhooks/endpoints/${uuid}`)
+    assert.equal(body.data.description, 'Theirs')
+    await owner.submit(page, page, { url, description: 'Before', 'event:*': 'on' })
+    assert.equal((await saveBehind('Theirs')).http, 303, 'they have saved the same')
   })
 })
 

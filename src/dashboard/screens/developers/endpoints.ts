@@ -3,7 +3,7 @@
 import type { Static } from 'typebox'
 import { ApiError } from '../../../core/errors.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
-import type { OperationId } from '../../../kit/http/route.ts'
+import type { Expected, OperationId } from '../../../kit/http/route.ts'
 import type { EndpointRecord } from '../../../webhook-endpoints/schema.ts'
 import { badge, facts, notice, problemNotice, written } from '../../frame/components.ts'
 import { listScreens } from '../../frame/list-screen.ts'
@@ -149,25 +149,39 @@ async function save(request: ScreenRequest) {
   const endpoint = await loadEndpoint(request)
   const changed = changedFields(request.form, endpoint, request.texts)
   if (changed.length > 0) return show(request, endpoint, { changed })
-  return change(request, endpointInput(request.form), (body) => requireEvents(request.texts, body))
+  const { url, description, events } = endpoint
+  const check = (body: { events: readonly string[] }) => requireEvents(request.texts, body)
+  return change(request, endpointInput(request.form), { check, expected: { url, description, events } })
 }
 
 async function change<Body extends Record<string, unknown>>(
   request: ScreenRequest,
   body: Body,
-  check?: (body: Body) => void,
+  { check, expected }: { check?: (body: Body) => void; expected?: Expected } = {},
 ) {
   const { call, params, submission } = request
   const { uuid = '' } = params
   const endpoint = await loadEndpoint(request)
+  const saved = { redirectTo: `${ENDPOINTS_PATH}/${uuid}?done=saved` }
   try {
     check?.(body)
-    await call('webhookEndpoints.update', { params: { uuid }, body, idempotencyKey: submission })
-    return { redirectTo: `${ENDPOINTS_PATH}/${uuid}?done=saved` }
+    await call('webhookEndpoints.update', {
+      ...{ params: { uuid }, body, idempotencyKey: submission },
+      ...(expected && { expected }),
+    })
+    return saved
   } catch (error) {
-    if (error instanceof ApiError) return show(request, endpoint, { problem: error })
-    throw error
+    if (!(error instanceof ApiError)) throw error
+    if (expected && error.code === 'invalid_state') return (await showChanged(request)) ?? saved
+    return show(request, endpoint, { problem: error })
   }
+}
+
+/** Another person has saved after this request has read the endpoint; undefined if they have saved the same. */
+async function showChanged(request: ScreenRequest) {
+  const endpoint = await loadEndpoint(request)
+  const changed = changedFields(request.form, endpoint, request.texts)
+  return changed.length > 0 ? show(request, endpoint, { changed }) : undefined
 }
 
 async function test(request: ScreenRequest) {
