@@ -11,8 +11,6 @@ import { serializeSelfServiceKey } from './view.ts'
 const PATH = '/app/developers/keys/{keyId}/created'
 
 export function createdKeyRoutes(app: SelfServiceKeysApp): PersonRoute[] {
-  const serialize = (keys: readonly KeyRow[], principal: Parameters<typeof serializeSelfServiceKey>[2]) =>
-    keys.map((key) => serializeSelfServiceKey(key, app.clock, principal))
   return [
     personRoute({
       method: 'GET',
@@ -23,7 +21,11 @@ export function createdKeyRoutes(app: SelfServiceKeysApp): PersonRoute[] {
       handle: async ({ merchant, principal, params: { keyId } }) => {
         await requireSelfServiceKey(app, merchant, keyId)
         const keys = await listCreatedKeys(app.instanceDb, merchant.id, keyId, app.clock.now())
-        return ok('Keys that were created with it.', serialize(keys, principal))
+        const records = keys.map(({ isSuccessor, ...key }) => ({
+          ...serializeSelfServiceKey(key, app.clock, principal),
+          isSuccessor,
+        }))
+        return ok('Keys that were created with it.', records)
       },
     }),
     personRoute({
@@ -35,7 +37,10 @@ export function createdKeyRoutes(app: SelfServiceKeysApp): PersonRoute[] {
       handle: async ({ merchant, principal, params: { keyId } }) => {
         await requireSelfServiceKey(app, merchant, keyId)
         const keys = await revokeCreatedKeys(app, merchant.id, keyId)
-        return ok('Revoked.', serialize(keys, principal))
+        return ok(
+          'Revoked.',
+          keys.map((key) => serializeSelfServiceKey(key, app.clock, principal)),
+        )
       },
     }),
   ]

@@ -75,6 +75,24 @@ describe('keys that were created with a key', () => {
     assert.ok(steps.includes('POST /app/developers/keys/{keyId}/created/revoke'), steps.join('\n'))
   })
 
+  it('are not those that have replaced it, which are shown apart and stay', async () => {
+    const [first, second] = await makeChain()
+    const rotated = await first.api.post(`${KEYS}/${first.keyId}/rotate`, { overlapHours: 1 })
+    const { keyId, apiKey } = rotated.body.data
+    const successor = { keyId: String(keyId), api: service.apiWith(apiKey) }
+    const later = await makeKey(successor.api, 'Later')
+    const page = `${PATH}/${first.keyId}/revoke`
+    const { text } = await owner.get(page)
+    assert.match(text, /that still work: 2.*have replaced a key, or were created with one that has: 2/s)
+    assert.equal((await owner.submit(page, page, { created: 'on' })).http, 303)
+    assert.deepEqual(await statusesOf([first, second, successor, later]), [
+      ...['revoked', 'revoked', 'active', 'active'],
+    ])
+    const left = (await owner.get(`${PATH}/${first.keyId}`)).text
+    assert.ok(left.includes(`href="${PATH}/${successor.keyId}"`))
+    assert.doesNotMatch(left, /revoke-created/)
+  })
+
   it('are not of a key that was created beside it, nor of the other merchant', async () => {
     const [, second, third] = await makeChain()
     assert.match((await owner.get(`${PATH}/${second.keyId}/revoke`)).text, /that still work: 1/)

@@ -9,6 +9,8 @@ export const EN_KEYS = {
   keyCreatedHint:
     'If the key was stolen, the thief may have made them. Servers that use them lose their access when they are revoked.',
   keyCreatedToo: 'Revoke these keys too',
+  keySuccessors:
+    'Keys that have replaced a key, or were created with one that has: {count, number}. Servers may use them now, so they are not revoked with the others. If you did not replace the key, open and revoke each.',
   keyRevokeCreatedTitle: 'Revoke the keys created with this key',
   keyRevokeCreated: 'Revoke these keys',
   done_revokedCreated: 'The keys were revoked.',

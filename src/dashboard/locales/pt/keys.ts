@@ -7,6 +7,8 @@ export const PT_KEYS = {
   keyCreatedHint:
     'Se a chave foi roubada, o ladrão pode tê-las criado. Os servidores que as usam perdem o acesso quando são revogadas.',
   keyCreatedToo: 'Revogar também estas chaves',
+  keySuccessors:
+    'Chaves que substituíram uma chave, ou criadas com uma delas: {count, number}. Os servidores podem estar a usá-las, por isso não são revogadas com as outras. Se não substituiu a chave, abra e revogue cada uma.',
   keyRevokeCreatedTitle: 'Revogar as chaves criadas com esta chave',
   keyRevokeCreated: 'Revogar estas chaves',
   done_revokedCreated: 'As chaves foram revogadas.',

@@ -7,6 +7,8 @@ export const SW_KEYS = {
   keyCreatedHint:
     'Ufunguo ukiwa umeibiwa, huenda mwizi ndiye aliyeziunda. Seva zinazozitumia hupoteza ufikiaji zinapobatilishwa.',
   keyCreatedToo: 'Batilisha funguo hizi pia',
+  keySuccessors:
+    'Funguo zilizochukua nafasi ya ufunguo, au zilizoundwa kwa ufunguo kama huo: {count, number}. Huenda seva zinazitumia sasa, kwa hiyo hazibatilishwi pamoja na nyingine. Kama hukubadilisha ufunguo, fungua na ubatilishe kila mmoja.',
   keyRevokeCreatedTitle: 'Batilisha funguo zilizoundwa kwa ufunguo huu',
   keyRevokeCreated: 'Batilisha funguo hizi',
   done_revokedCreated: 'Funguo zimebatilishwa.',

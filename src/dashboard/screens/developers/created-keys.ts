@@ -10,6 +10,12 @@ import { KEYS_PATH } from './tabs.ts'
 
 type Key = Static<typeof SelfServiceKeyRecord>
 
+interface CreatedKeys {
+  created: readonly Key[]
+  /** They have replaced a key by rotation, or were created with one that has. They are not revoked with the others. */
+  successors: readonly Key[]
+}
+
 const ONE = '/developers/keys/{keyId}'
 
 /** Also while the key itself stays. */
@@ -21,7 +27,7 @@ export const createdKeyScreens: Screen[] = askScreens({
   button: 'keyRevokeCreated',
   isDanger: true,
   stepUp: true,
-  facts: async (request) => keyList(request, await loadCreated(request)),
+  facts: async (request) => createdLists(request, await loadCreated(request)),
   back: ONE,
   act: async (request) => {
     await revokeCreated(request)
@@ -29,18 +35,29 @@ export const createdKeyScreens: Screen[] = askScreens({
   },
 })
 
-async function loadCreated({ call, params }: ScreenRequest): Promise<Key[]> {
+async function loadCreated({ call, params }: ScreenRequest): Promise<CreatedKeys> {
+  const { data } = await call('apiKeys.listCreated', { params: { keyId: params.keyId ?? '' } })
   // A boundary: the operation returns records of this schema.
-  return (await call('apiKeys.listCreated', { params: { keyId: params.keyId ?? '' } })).data as Key[]
+  const keys = data as (Key & { isSuccessor: boolean })[]
+  return {
+    created: keys.filter(({ isSuccessor }) => !isSuccessor),
+    successors: keys.filter(({ isSuccessor }) => isSuccessor),
+  }
 }
 
 export async function revokeCreated({ call, params }: ScreenRequest): Promise<void> {
   await call('apiKeys.revokeCreated', { params: { keyId: params.keyId ?? '' } })
 }
 
+function createdLists(request: ScreenRequest, { created, successors }: CreatedKeys): Html {
+  const { t } = request.texts
+  const [count, apart] = [created.length, successors.length]
+  return html`${count > 0 && html`<p>${t('keyCreatedCount', { count })}</p>${keyList(request, created)}`}${apart > 0 && html`<p>${t('keySuccessors', { count: apart })}</p>${keyList(request, successors)}`}`
+}
+
 function keyList({ texts }: ScreenRequest, keys: readonly Key[]): Html {
   const { t, time } = texts
-  return html`<p>${t('keyCreatedCount', { count: keys.length })}</p><ul class="todo">${keys.map(
+  return html`<ul class="todo">${keys.map(
     ({ keyId, name, prefix, lastUsedAt }) =>
       html`<li><a href="${KEYS_PATH}/${keyId}">${written(name)}</a> <span class="sub"><code>${prefix}</code> · ${t('keyLastUsed')}: ${lastUsedAt ? time(lastUsedAt) : t('keyNever')}</span></li>`,
   )}</ul>`
@@ -51,8 +68,10 @@ export async function createdField(request: ScreenRequest): Promise<Html | null>
   const { texts, form } = request
   const { t } = texts
   const keys = await loadCreated(request)
-  if (keys.length === 0) return null
-  return html`${notice('wait', html`${keyList(request, keys)}<p>${t('keyCreatedHint')}</p>`)}${tick('created', t('keyCreatedToo'), form.created !== undefined)}`
+  const [hasCreated, hasSuccessors] = [keys.created.length > 0, keys.successors.length > 0]
+  if (!hasCreated && !hasSuccessors) return null
+  const lists = createdLists(request, keys)
+  return html`${notice('wait', html`${lists}${hasCreated && html`<p>${t('keyCreatedHint')}</p>`}`)}${hasCreated && tick('created', t('keyCreatedToo'), form.created !== undefined)}`
 }
 
 /** On the page of the key. */
@@ -60,7 +79,8 @@ export async function createdCard(request: ScreenRequest, { keyId }: Key): Promi
   const { texts, allows } = request
   const { t } = texts
   const keys = await loadCreated(request)
-  if (keys.length === 0) return null
+  const hasCreated = keys.created.length > 0
+  if (!hasCreated && keys.successors.length === 0) return null
   const link = html`<p>${t('keyCreatedHint')}</p><p><a class="button danger" href="${KEYS_PATH}/${keyId}/revoke-created">${t('keyRevokeCreated')}</a></p>`
-  return html`<section class="card"><h2>${t('keyCreatedTitle')}</h2>${keyList(request, keys)}${allows('apiKeys.revokeCreated') && link}</section>`
+  return html`<section class="card"><h2>${t('keyCreatedTitle')}</h2>${createdLists(request, keys)}${hasCreated && allows('apiKeys.revokeCreated') && link}</section>`
 }
