@@ -168,8 +168,14 @@ describe('a decision by a form of an older state', () => {
     assert.equal(refused.http, 409)
     assert.match(refused.text, /A decision was proposed: Accept the money\./)
     assert.match(refused.text, /A finance/)
-    assert.equal((await owner.submit(page, `${page}/approve`)).http, 303)
+    const approval = { approval: 'I agree.' }
+    assert.equal((await owner.submit(page, `${page}/approve`, approval)).http, 303)
     assert.equal((await api.get(`/api/v1/cases/${uuid}`)).body.data.state, 'resolved')
+    const shown = (await owner.get(page)).text.replaceAll(/<(?!br)[^>]+>/g, '')
+    assert.match(shown, /Near enough\.<br>Approved by A owner: I agree\./)
+    assert.doesNotMatch(shown, /user:/)
+    owner.cookies.set('cowry_app_language', 'fr')
+    assert.match((await owner.get(page)).text, /Approuvé par <bdi>A owner/)
   })
 })
 

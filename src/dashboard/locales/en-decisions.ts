@@ -37,6 +37,7 @@ export const EN_DECISIONS = {
   caseApproveTitle: 'Approve the proposal',
   caseApproveText: 'You are the second person. This is carried out at once: {resolution}.',
   caseApproveNote: 'Your note, if you want to add one',
+  caseApprovedBy: 'Approved by',
   caseApprove: 'Approve and carry out',
   caseReject: 'Reject the proposal',
   caseRejectReason: 'Reason; it is kept with the case',

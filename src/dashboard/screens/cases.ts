@@ -168,7 +168,7 @@ function caseFacts(
     [t('lastAsked'), asked],
     [t('created'), texts.time(one.openedAt)],
     [t('resolution'), one.resolution && texts.word('resolution', one.resolution)],
-    [t('note'), noteLines(one.note)],
+    [t('note'), noteLines(one.note, one.resolvedBy, texts, nameOf)],
     [t('proof'), one.proof && html`<code>${one.proof}</code>`],
     [t('resolved'), one.resolvedAt && texts.time(one.resolvedAt)],
     [t('resolvedBy'), peopleOf(one.resolvedBy, texts, nameOf)],

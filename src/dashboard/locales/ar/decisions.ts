@@ -34,6 +34,7 @@ export const AR_DECISIONS = {
   caseApproveTitle: 'الموافقة على الاقتراح',
   caseApproveText: 'أنت الشخص الثاني. يُنفَّذ هذا فورًا: {resolution}.',
   caseApproveNote: 'ملاحظتك، إن أردت إضافة واحدة',
+  caseApprovedBy: 'وافق عليه',
   caseApprove: 'الموافقة والتنفيذ',
   caseReject: 'رفض الاقتراح',
   caseRejectReason: 'السبب، ويُحفظ مع القضية',

@@ -36,6 +36,7 @@ export const FR_DECISIONS = {
   caseApproveTitle: 'Approuver la proposition',
   caseApproveText: 'Vous êtes la deuxième personne. Ceci est exécuté aussitôt : {resolution}.',
   caseApproveNote: 'Votre note, si vous voulez en ajouter une',
+  caseApprovedBy: 'Approuvé par',
   caseApprove: 'Approuver et exécuter',
   caseReject: 'Refuser la proposition',
   caseRejectReason: 'Motif, conservé avec le dossier',

@@ -35,6 +35,7 @@ export const PT_DECISIONS = {
   caseApproveTitle: 'Aprovar a proposta',
   caseApproveText: 'É a segunda pessoa. Isto é executado de imediato: {resolution}.',
   caseApproveNote: 'A sua nota, se quiser acrescentar uma',
+  caseApprovedBy: 'Aprovado por',
   caseApprove: 'Aprovar e executar',
   caseReject: 'Rejeitar a proposta',
   caseRejectReason: 'Motivo; fica guardado com o caso',

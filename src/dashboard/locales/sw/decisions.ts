@@ -34,6 +34,7 @@ export const SW_DECISIONS = {
   caseApproveTitle: 'Idhinisha pendekezo',
   caseApproveText: 'Wewe ni mtu wa pili. Hili linatekelezwa mara moja: {resolution}.',
   caseApproveNote: 'Maelezo yako, ukitaka kuongeza',
+  caseApprovedBy: 'Imeidhinishwa na',
   caseApprove: 'Idhinisha na utekeleze',
   caseReject: 'Kataa pendekezo',
   caseRejectReason: 'Sababu; huhifadhiwa pamoja na kesi',

@@ -29,9 +29,19 @@ function personOf(by: string, texts: Texts, nameOf: NameOf): Html {
   return html`${written(name)} <span class="dim">${texts.t('actor_operator')}</span>`
 }
 
-/** The API writes the note of the person who approved on a line of its own. */
-export function noteLines(note: string | null): Html | null {
+/**
+ * The API writes the note of the person who approved behind that of the other, as `Approved by`, the person and the note.
+ * `by` are the people who decided: the last one has approved.
+ */
+export function noteLines(note: string | null, by: string | null, texts: Texts, nameOf: NameOf): Html | null {
   if (note === null) return null
-  const lines = note.replace('\nApproved by operator:', '\nApproved by ').split('\n')
-  return html`${lines.map((line, index) => html`${index > 0 && html`<br>`}${written(line)}`)}`
+  const approver = peopleIn(by ?? '').at(-1) ?? ''
+  const mark = `\nApproved by ${approver}: `
+  const at = note.indexOf(mark)
+  if (at < 0) return linesOf(note)
+  const who = html`${texts.t('caseApprovedBy')} ${personOf(approver, texts, nameOf)}`
+  return html`${linesOf(note.slice(0, at))}<br>${who}: ${linesOf(note.slice(at + mark.length))}`
 }
+
+const linesOf = (text: string) =>
+  html`${text.split('\n').map((line, index) => html`${index > 0 && html`<br>`}${written(line)}`)}`

@@ -57,7 +57,7 @@ function sentenceOf(entry: HistoryEntry, currency: string, { t, word, amount }: 
 }
 
 function byPeople({ source, detail }: HistoryEntry, texts: Texts, nameOf: NameOf): readonly HtmlValue[] {
-  return [noteLines(detail), peopleOf(source, texts, nameOf)]
+  return [noteLines(detail, source, texts, nameOf), peopleOf(source, texts, nameOf)]
 }
 
 const DETAILS: Partial<
