@@ -55,9 +55,15 @@ export async function findBreak(db: Db, viewer: string | null, id: string): Prom
   return firstRow(db, selectStatement, [viewer, id])
 }
 
+export type BreakWriter = NonNullable<BreakRow['noteBy']>
+
 const assignStatement = sql<BreakRow>`
 update reconciliation_breaks
-set owner = $3, note = coalesce($4, note)
+set
+  owner = $3,
+  assigned_by = $5,
+  note = coalesce($4, note),
+  note_by = case when $4 is null then note_by else $5 end
 where id = $2 and ${OF_VIEWER}
 returning ${COLUMNS}`
 
@@ -65,14 +71,14 @@ export async function assignBreakRow(
   db: Db,
   viewer: string | null,
   id: string,
-  { owner, note }: Pick<BreakRow, 'note'> & { owner: string },
+  { owner, note, by }: Pick<BreakRow, 'note'> & { owner: string; by: BreakWriter },
 ): Promise<BreakRow | undefined> {
-  return firstRow(db, assignStatement, [viewer, id, owner, note])
+  return firstRow(db, assignStatement, [viewer, id, owner, note, by])
 }
 
 const closeStatement = sql<BreakRow>`
 update reconciliation_breaks
-set state = 'closed', closed_by = $5, closed_at = $4, note = $3
+set state = 'closed', closed_by = $5, closed_at = $4, note = $3, note_by = $5
 where id = $2 and ${OF_VIEWER} and state = 'open'
 returning ${COLUMNS}`
 
@@ -80,7 +86,7 @@ export async function closeBreakRow(
   db: Db,
   viewer: string | null,
   id: string,
-  { note, at, closedBy }: { note: string; at: Date; closedBy: 'operator' | 'merchant' },
+  { note, at, closedBy }: { note: string; at: Date; closedBy: BreakWriter },
 ): Promise<BreakRow | undefined> {
   return firstRow(db, closeStatement, [viewer, id, note, at, closedBy])
 }

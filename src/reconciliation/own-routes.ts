@@ -7,6 +7,7 @@ import { created, listed, ok, type PersonRoute, personRoute } from '../kit/http/
 import { UuidParams } from '../kit/http/schema.ts'
 import { listAccountGateways } from './collected-queries.ts'
 import { type ReconciliationApp, reconcileFile } from './reconcile.ts'
+import type { BreakRow } from './reconciliation.ts'
 import { preview } from './routes.ts'
 import {
   AssignBody,
@@ -112,11 +113,16 @@ function fileRoutes(app: ReconciliationApp): PersonRoute[] {
 }
 
 function breakRoutes(app: ReconciliationApp): PersonRoute[] {
-  const serialize = (row: Parameters<typeof toBreak>[0]) => {
-    const record = toBreak(row, app.clock.now())
-    // What an operator wrote is for operators.
-    return record.closedBy === 'operator' ? { ...record, note: null } : record
-  }
+  // What an operator wrote is for operators.
+  const serialize = (row: BreakRow) =>
+    toBreak(
+      {
+        ...row,
+        owner: row.assignedBy === 'operator' ? 'operator' : row.owner,
+        note: row.noteBy === 'operator' ? null : row.note,
+      },
+      app.clock.now(),
+    )
   return [
     personRoute({
       method: 'GET',

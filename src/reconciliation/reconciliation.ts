@@ -43,7 +43,9 @@ export const BREAK = columnTable({
   state: column<'open' | 'closed'>('text'),
   /** The person who works on it. */
   owner: column<string | null>('text'),
+  assignedBy: column<'operator' | 'merchant' | null>('text'),
   note: column<string | null>('text'),
+  noteBy: column<'operator' | 'merchant' | null>('text'),
   closedBy: column<'file' | 'operator' | 'merchant' | null>('text'),
   openedAt: column<Date>('timestamptz'),
   closedAt: column<Date | null>('timestamptz'),

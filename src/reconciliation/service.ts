@@ -5,7 +5,14 @@ import { ApiError, requireFound } from '../core/errors.ts'
 import { parseAccountName } from '../core/gateway-accounts/name.ts'
 import { paginate } from '../kit/db/pagination.ts'
 import { requireMerchant } from '../merchants/service.ts'
-import { assignBreakRow, type BreakFilter, closeBreakRow, findBreak, listBreakRows } from './break-queries.ts'
+import {
+  assignBreakRow,
+  type BreakFilter,
+  type BreakWriter,
+  closeBreakRow,
+  findBreak,
+  listBreakRows,
+} from './break-queries.ts'
 import { type Format, readSettlementFile } from './formats.ts'
 import { findReconciliation, listReconciliationRows } from './queries.ts'
 import type { ParsedFile, ReconciliationApp } from './reconcile.ts'
@@ -125,13 +132,16 @@ export async function requireBreak(app: ReconciliationApp, viewer: Viewer, id: s
   return requireBreakRow(await findBreak(app.instanceDb, viewer, id))
 }
 
+const writerOf = (viewer: Viewer): BreakWriter => (viewer === null ? 'operator' : 'merchant')
+
 export async function assignBreak(
   app: ReconciliationApp,
   viewer: Viewer,
   id: string,
   { owner, note = null }: { owner: string; note?: string | null },
 ): Promise<BreakRow> {
-  return requireBreakRow(await assignBreakRow(app.instanceDb, viewer, id, { owner, note }))
+  const assigned = { owner, note, by: writerOf(viewer) }
+  return requireBreakRow(await assignBreakRow(app.instanceDb, viewer, id, assigned))
 }
 
 /** Idempotent: a break that is already closed, also by a file, is returned unchanged. */
@@ -141,8 +151,7 @@ export async function closeBreak(
   id: string,
   note: string,
 ): Promise<BreakRow> {
-  const closedBy = viewer === null ? 'operator' : 'merchant'
-  const closing = { note, closedBy, at: app.clock.now() } as const
+  const closing = { note, closedBy: writerOf(viewer), at: app.clock.now() }
   return (await closeBreakRow(app.instanceDb, viewer, id, closing)) ?? (await requireBreak(app, viewer, id))
 }
 

@@ -117,11 +117,20 @@ describe('reconciliation in the dashboard', () => {
     const assigned = await finance.submit(page, `${page}/assign`, { owner: 'Wanjiru', note: 'asked' })
     assert.equal(pathOf(assigned), `${page}?done=saved`)
     assert.match((await finance.get(page)).text, /Wanjiru/)
+    const uuid = page.split('/').at(-1)
+    const path = `/admin/v1/reconciliation-breaks/${uuid}`
+    const byOperator = { owner: 'Kamau', note: 'Their file is odd.' }
+    assert.equal((await service.admin.post(`${path}/assign`, byOperator)).http, 200)
+    for (const address of [page, '/app/breaks', '/app/audit'])
+      assert.doesNotMatch((await finance.get(address)).text, /Kamau|odd/, address)
+    assert.match((await finance.get(page)).text, /Assigned to<\/dt>\s*<dd>Operator/)
+    await finance.submit(page, `${page}/assign`, { owner: 'Wanjiru' })
+    assert.match((await finance.get(page)).text, /Wanjiru/)
+    assert.doesNotMatch((await finance.get(page)).text, /odd/)
     await finance.submit(page, `${page}/close`, { reason: 'Of another system' })
     assert.match((await finance.get(page)).text, /Of another system/)
     assert.equal((await finance.get(page)).text.includes(`action="${page}/close"`), false)
-    const uuid = page.split('/').at(-1)
-    const { data } = (await service.admin.get(`/admin/v1/reconciliation-breaks/${uuid}`)).body
+    const { data } = (await service.admin.get(path)).body
     assert.deepEqual([data.state, data.closedBy], ['closed', 'merchant'])
     assert.match((await finance.get('/app/audit')).text, /POST \/app\/breaks\/\{uuid\}\/close/)
   })

@@ -44,7 +44,7 @@ export const breakScreens = (base: Area['path']): Screen<AreaRequest>[] => [
       { label: texts.t('opsTheirs'), isNumber: true, cell: ({ theirs }) => amountOf(theirs, texts) },
       { label: texts.t('status'), isBeside: true, cell: ({ state }) => badge(texts, state) },
       { label: texts.t('gateway'), cell: ({ gateway }) => gateway },
-      { label: texts.t('opsAssignedTo'), cell: ({ owner }) => written(owner) },
+      { label: texts.t('opsAssignedTo'), cell: (one) => assigneeOf(one, texts) },
       { label: texts.t('opsDays'), isNumber: true, cell: ({ ageDays }) => texts.number(ageDays) },
     ],
     emptyTitle: 'opsNoBreaksTitle',
@@ -141,7 +141,7 @@ function breakFacts(one: Break, base: string, texts: Texts): Html {
       t('opsFile'),
       html`<a href="${base}/breaks?reconciliation=${reconciliationUuid}&amp;state=all">${t('fileDifferences')}</a>${one.line !== null && html` · ${t('fileLine', { line: one.line })}`}`,
     ],
-    [t('opsAssignedTo'), written(one.owner)],
+    [t('opsAssignedTo'), assigneeOf(one, texts)],
     [t('note'), written(one.note)],
     [t('created'), texts.time(one.openedAt)],
     [t('opsClosed'), texts.time(one.closedAt)],
@@ -161,12 +161,17 @@ function side(title: string, record: Break['ours'], texts: Texts): Html | false 
   ])}</section>`
 }
 
+/** Merchants do not see which operator it is. */
+const OPERATOR = 'operator'
+const assigneeOf = ({ owner }: Break, { t }: Texts) =>
+  owner === OPERATOR ? t('actor_operator') : written(owner)
+
 function forms(request: AreaRequest, { uuid, owner }: Break, errors: Labels): Html {
   const { base, texts, postForm, form, allows, principal } = request
   const { t } = texts
   const path = `${base}/breaks/${uuid}`
   const isClosing = form.reason !== undefined
-  const assignee = form.owner ?? owner ?? principal.user.name
+  const assignee = form.owner ?? (owner === OPERATOR ? null : owner) ?? principal.user.name
   const assign = html`${field('owner', t('opsAssignedTo'), { value: assignee, isRequired: true, error: errors.owner })}${field('note', t('note'), { value: form.note ?? '', error: isClosing ? undefined : errors.note })}<button class="plain">${t('opsAssign')}</button>`
   const close = html`${field('reason', t('opsCloseReason'), { value: form.reason ?? '', isRequired: true, error: isClosing ? errors.note : undefined })}<button>${t('opsClose')}</button>`
   return html`${allows('reconciliationBreaks.assign') && html`<section class="card"><h2>${t('opsAssign')}</h2>${postForm(`${path}/assign`, assign)}</section>`}
