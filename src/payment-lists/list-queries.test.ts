@@ -191,7 +191,8 @@ async function readAll(query: Filters, order: 'asc' | 'desc') {
 /** As a request of the merchant does, under row-level security. */
 const readPage = (query: Filters, page: Parameters<typeof listPaymentRows>[3]) =>
   db.forMerchant(FILTERED).transaction(async (tx) => {
-    await tx.script('set local plan_cache_mode = force_generic_plan')
+    // As with a million payments: to sort these few costs about as much as to read them in order.
+    await tx.script('set local plan_cache_mode = force_generic_plan; set local enable_sort = off')
     const before = await readsOf(tx, 'payments')
     const found = await listPaymentRows(tx as Db, FILTERED, toFilter({}, query), page)
     return { ...found, read: (await readsOf(tx, 'payments')) - before }

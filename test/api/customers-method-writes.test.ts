@@ -9,6 +9,7 @@ import { CUSTOMER, chargeBody, payWith } from '../support/builders.ts'
 import { ONE_DATABASE } from '../support/cells.ts'
 import { tickingClock } from '../support/fake-clock.ts'
 import { eventsOf } from '../support/payment-records.ts'
+import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
 const clock = tickingClock()
@@ -196,11 +197,14 @@ describe('a payment method with an expired card', () => {
         },
       }
       const counts = await Promise.all([expireMethods(app), expireMethods(app), expireMethods(app)])
-      assert.equal(
-        counts.reduce((a, b) => a + b),
-        1,
+      // The job of the service may have been faster.
+      assert.ok(counts.reduce((a, b) => a + b) <= 1)
+      const types = await eventually(
+        () => typesOf(first.uuid),
+        ({ length }) => length > 1,
+        10_000,
       )
-      assert.deepEqual(await typesOf(first.uuid), ['payment_method.saved 1', 'payment_method.expired 2'])
+      assert.deepEqual(types, ['payment_method.saved 1', 'payment_method.expired 2'])
       const methods = await methodsOf(api, customer)
       assert.equal(methods.find(({ uuid }) => uuid === first.uuid)?.status, 'expired')
       assert.equal(methods.filter(({ isDefault }) => isDefault).length, 1)

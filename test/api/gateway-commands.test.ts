@@ -37,6 +37,8 @@ async function fileWith(text: string): Promise<string> {
   return file
 }
 
+const UNKNOWN_KEY = `sk_test_${'f'.repeat(40)}`
+
 describe('cowry gateways', () => {
   it('lists the gateways and their variables from the command line', async () => {
     const { code, out } = await run('list')
@@ -98,11 +100,14 @@ describe('cowry gateways', () => {
   })
 
   it('saves unchecked on request, and warns when the gateway is unreachable', async () => {
-    const file = await fileWith('{"secretKey": "sk_test_ffffffffffffffffffffffffffffffffffffffff"}')
-    const before = paystack.server.requests.length
+    const file = await fileWith(JSON.stringify({ secretKey: UNKNOWN_KEY }))
     const unchecked = await run('set', 'paystack', '--merchant', merchant, '--file', file, '--no-probe')
     assert.match(unchecked.out, /^probe +unchecked$/m)
-    assert.equal(paystack.server.requests.length, before)
+    // A job may look for refunds with the accounts of other tests meanwhile.
+    assert.deepEqual(
+      paystack.server.requests.filter(({ headers }) => headers.authorization === `Bearer ${UNKNOWN_KEY}`),
+      [],
+    )
     paystack.server.injectFault('cut_off')
     const warned = await run('set', 'paystack', '--merchant', merchant, '--file', file)
     assert.match(warned.out, /^Paystack could not be reached/m)

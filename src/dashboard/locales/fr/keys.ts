@@ -8,7 +8,7 @@ export const FR_KEYS = {
     'Si la clé a été volée, le voleur a pu les créer. Les serveurs qui les utilisent perdent leur accès quand elles sont révoquées.',
   keyCreatedToo: 'Révoquer aussi ces clés',
   keySuccessors:
-    'Clés qui ont remplacé une clé, ou créées avec une telle clé : {count, number}. Des serveurs les utilisent peut-être : elles ne sont pas révoquées avec les autres. Si vous n’avez pas remplacé la clé, ouvrez et révoquez chacune.',
+    'Clés qui ont remplacé une clé, ou créées avec une telle clé : {count, number}. Des serveurs les utilisent peut-être : elles ne sont pas révoquées avec les autres. Si vous n’avez pas remplacé la clé, ouvrez et révoquez chacune.',
   keyRevokeCreatedTitle: 'Révoquer les clés créées avec cette clé',
   keyRevokeCreated: 'Révoquer ces clés',
   done_revokedCreated: 'Les clés ont été révoquées.',
