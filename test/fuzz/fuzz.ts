@@ -4,7 +4,8 @@
 import fc from 'fast-check'
 import type { Api } from '../support/api.ts'
 import { CUSTOMER, payWith } from '../support/builders.ts'
-import { findItemPaths, makeOneOfEverything } from '../support/one-of-everything.ts'
+import { CASES, newProposal } from '../support/cases.ts'
+import { findItemPaths, itemTemplateOf, makeOneOfEverything } from '../support/one-of-everything.ts'
 import {
   createResponseValidator,
   type Document,
@@ -65,6 +66,8 @@ const BUSY = 503
 const isBusy = ({ http }: TimedResponse) => http === BUSY
 // Other requests revoke their methods, dispute them, and block their customers.
 const SEEDED_PAYMENTS = 20
+/** Two people decide about cases of this amount, so that a decision of the key is a proposal. */
+export const PROPOSED_FROM = 50_000
 const REACHED_WITHIN = 300
 const FOREIGN = 'Foreigner'
 // It ends what is open, and parallel requests of the same merchant wait for the rows that it moves.
@@ -93,8 +96,10 @@ export async function fuzz(document: Document, target: Target, options: FuzzOpti
       workerSeeds.map((seed) => runWorker(sender.sendAndCheck, defects, plans, { seed, share })),
     )
     const findUnreached = () => wanted.filter(({ name }) => !sender.reached.has(name))
+    // Other requests have ended or deleted the first records.
+    if (findUnreached().length > 0) await addOwnRecords(pool, operations, target, 'Later')
     for (const operation of findUnreached()) {
-      const plans = fc.oneof(...[operation, ...findCreating(operation, wanted)].map(validPlan))
+      const plans = fc.oneof(...[operation, ...findPreparing(operation, wanted)].map(validPlan))
       await reach(
         operation,
         fc.sample(plans, { seed: options.seed, numRuns: REACHED_WITHIN }),
@@ -110,9 +115,12 @@ export async function fuzz(document: Document, target: Target, options: FuzzOpti
   }
 }
 
-/** Operations that create the records of this one. */
-function findCreating({ path }: DocumentedOperation, all: DocumentedOperation[]): DocumentedOperation[] {
-  return all.filter((one) => one.method === 'POST' && path.startsWith(`${one.path}/{`))
+/** Operations that create the records of this one, or change their state. */
+function findPreparing({ path }: DocumentedOperation, all: DocumentedOperation[]): DocumentedOperation[] {
+  const item = itemTemplateOf({ path })
+  return all.filter(
+    (one) => one.method === 'POST' && (path.startsWith(`${one.path}/{`) || one.path.startsWith(`${item}/`)),
+  )
 }
 
 /** A rare operation may need more requests until one meets a record in the right state. */
@@ -136,9 +144,7 @@ async function seedPool(operations: DocumentedOperation[], { api, other, key }: 
   for (const [template, path] of await findItemPaths(other, operations, theirs))
     pool.add(`foreign ${template}`, path)
   pool.add('foreign reference', `/api/v1/sandbox/payments/${encodeURIComponent(theirs.reference)}`)
-  const ours = await makeOneOfEverything(api, 'Ours')
-  for (const [template, path] of await findItemPaths(api, operations, ours))
-    if (!path.endsWith(`/${key.split('_')[2]}`)) pool.add(`item ${template}`, path)
+  const ours = await addOwnRecords(pool, operations, { api, key }, 'Ours')
   const verify = operations.find(({ name }) => name === 'GET /api/v1/checkout/verify-payment')
   const paid: string[] = []
   for (let number = 0; number < SEEDED_PAYMENTS; number += 1) {
@@ -150,6 +156,19 @@ async function seedPool(operations: DocumentedOperation[], { api, other, key }: 
     if (verify) pool.collect(verify, address, (await api.get(address)).body)
   }
   return pool
+}
+
+async function addOwnRecords(
+  pool: Pool,
+  operations: DocumentedOperation[],
+  { api, key }: Pick<Target, 'api' | 'key'>,
+  prefix: string,
+) {
+  const ours = await makeOneOfEverything(api, prefix)
+  for (const [template, path] of await findItemPaths(api, operations, ours))
+    if (!path.endsWith(`/${key.split('_')[2]}`)) pool.add(`item ${template}`, path)
+  pool.add('item /api/v1/cases/{uuid}', `${CASES}/${await newProposal(api, PROPOSED_FROM)}`)
+  return ours
 }
 
 type SendAndCheck = (plan: Plan) => Promise<Defect | undefined>

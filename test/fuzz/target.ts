@@ -2,12 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { connectDb } from '../../src/kit/db/db.ts'
-import { createApi } from '../support/api.ts'
+import { type Api, createApi } from '../support/api.ts'
+import { dataOf, requireTwoPeople } from '../support/cases.ts'
 import { type Cleanup, testDatabaseUrl } from '../support/database.ts'
 import { assertInvariants } from '../support/invariants.ts'
 import type { Document } from '../support/openapi.ts'
 import { startProcess, tempFolder } from '../support/process.ts'
-import type { Target } from './fuzz.ts'
+import { PROPOSED_FROM, type Target } from './fuzz.ts'
 
 const ADMIN_TOKEN = 'a-token-of-the-fuzz-tests-0123456789abcdef'
 
@@ -38,12 +39,15 @@ export async function startTarget(t: Cleanup): Promise<RunningTarget> {
   })
   const { url, demoKey: key } = running.facts
   const api = createApi(url, { 'x-api-key': key })
+  const admin = createApi(url, { authorization: `Bearer ${ADMIN_TOKEN}` })
+  for (const { uuid } of dataOf(await admin.get('/admin/v1/merchants')))
+    await requireTwoPeople(admin, uuid, PROPOSED_FROM)
   return {
     pid: running.pid,
     url,
     key,
     api,
-    other: await anotherMerchant(url),
+    other: await anotherMerchant(url, admin),
     document: (await api.get('/openapi.json')).body,
     logOf: (requestId) =>
       running
@@ -68,8 +72,7 @@ export async function startTarget(t: Cleanup): Promise<RunningTarget> {
   }
 }
 
-async function anotherMerchant(url: string) {
-  const admin = createApi(url, { authorization: `Bearer ${ADMIN_TOKEN}` })
+async function anotherMerchant(url: string, admin: Api) {
   const { uuid } = (await admin.post('/admin/v1/merchants', { name: 'Another Shop' })).body.data
   const made = await admin.post(`/admin/v1/merchants/${uuid}/keys`, { name: 'fuzz', scopes: ['*'] })
   return createApi(url, { 'x-api-key': made.body.data.apiKey })
