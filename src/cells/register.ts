@@ -6,7 +6,7 @@ import type { Cells } from '../kit/cells/cells.ts'
 import { type CellRow, countMerchantsByCell, listCellRows, saveCellState } from '../kit/cells/queries.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Vault, VaultContext } from '../kit/crypto.ts'
-import { type ConnectedDb, connectDb, type Db } from '../kit/db/db.ts'
+import { type ConnectedDb, connectDb, type Db, DbUnavailable } from '../kit/db/db.ts'
 import { migrate } from '../kit/db/migrate.ts'
 import { requireUsableServer } from '../kit/db/server-check.ts'
 import { insertCell, isSameDatabase, nextCellNumber, readOwnCell, saveOwnCell } from './queries.ts'
@@ -60,6 +60,7 @@ export async function addCell(app: RegisterApp, { name, url, state = 'added' }: 
   const known = await listCellRows(app.unscopedInstanceDb)
   if (name === 'main' || known.some((row) => row.name === name))
     throw refuse('name', 'is the name of another cell.')
+  if (!namesServer(url)) throw refuse('url', 'must be postgres://user:password@host:port/database.')
   const db = connectDb({ url, poolSize: 1 })
   try {
     await prepare(app, db)
@@ -69,12 +70,26 @@ export async function addCell(app: RegisterApp, { name, url, state = 'added' }: 
   }
 }
 
+/** Without a host or a scheme the driver would dial this machine. */
+function namesServer(text: string): boolean {
+  const url = URL.parse(text)
+  if (!url || !['postgres:', 'postgresql:'].includes(url.protocol)) return false
+  return Boolean(url.hostname || url.searchParams.get('host'))
+}
+
 async function prepare({ unscopedInstanceDb }: RegisterApp, db: ConnectedDb): Promise<void> {
   await requireUsableServer(db, false).catch((error: unknown) => {
-    throw refuse('url', `leads to no usable server: ${error instanceof Error ? error.message : error}`)
+    throw refuse('url', `leads to no usable server: ${reasonOf(error)}`)
   })
   if (await isSameDatabase(unscopedInstanceDb, db)) throw refuse('url', 'is the database of the instance.')
   await migrate(db)
+}
+
+/** Messages of the network and of the server repeat parts of the URL, which may be the password in a wrong place. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof DbUnavailable ? error.cause : error
+  if (!(cause instanceof Error)) return 'it did not answer.'
+  return 'code' in cause ? `connecting failed with ${cause.code}.` : cause.message
 }
 
 function register(

@@ -1,6 +1,9 @@
 // The main flows with two plain cells: each merchant has its rows in one of them, and everything works as with one.
 
 import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { cellOfUuid } from '../../src/kit/cells/values.ts'
@@ -210,6 +213,36 @@ describe('the register of cells', () => {
     }
     const { out } = await cowry('list', '--json')
     assert.deepEqual(Object.keys(JSON.parse(out).data[0]), ['name', 'state', 'merchants', 'isUp'])
+  })
+
+  it('never repeats a URL: not one in place of a file, nor a part of one that leads nowhere', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'cowry-cells-'))
+    t.after(() => rm(folder, { recursive: true }))
+    const file = join(folder, 'url')
+    const mustBeUrl = /url must be postgres:\/\/user:password@host/
+    for (const [url, reason] of [
+      ['postgres://hush-1', /url leads to no usable server: connecting failed with E[A-Z_]+\./],
+      [
+        service.databaseUrl.replace(/[^/]+$/, 'hush-1'),
+        /url leads to no usable server: connecting failed with 3D000\./,
+      ],
+      ['hush-1', mustBeUrl],
+      ['u:hush-1@127.0.0.1/db', mustBeUrl],
+      ['mysql://u:hush-1@127.0.0.1/db', mustBeUrl],
+      ['postgres:///hush-1', mustBeUrl],
+    ] as const) {
+      await writeFile(file, `${url}\n`)
+      const { code, out } = await cowry('add', 'west-1', '--url-file', file)
+      assert.equal(code, 1)
+      assert.match(out, reason, url)
+      assert.doesNotMatch(out, /hush-1/i)
+    }
+    for (const given of ['postgres://u:hush-1@h/db', 'u:hush-1@h/db'])
+      assert.deepEqual(await cowry('add', 'west-1', '--url-file', given), {
+        ...{ code: 1, out: 'What was given in place of a file cannot be read: it looks like a URL.\n' },
+      })
+    const { out } = await cowry('add', 'west-1', '--url-file', join(folder, 'none'))
+    assert.match(out, /^\S+none cannot be read: ENOENT[^\n]+\n$/)
   })
 })
 

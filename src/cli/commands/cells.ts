@@ -1,8 +1,8 @@
 // cowry cells …: the databases with the data of merchants.
 
-import { readFile } from 'node:fs/promises'
 import { text as readAll } from 'node:stream/consumers'
 import type { Command } from 'commander'
+import { readGivenFile } from '../given-file.ts'
 import { type JsonOption, withJson } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { CommandError, type Envelope, renderRecord, renderTable } from '../terminal.ts'
@@ -90,6 +90,6 @@ function render(cells: readonly Cell[]): string {
   return renderTable(['NAME', 'STATE', 'MERCHANTS', 'STATUS'], rows)
 }
 
-function readText(file: string): Promise<string> {
-  return file === '-' ? readAll(process.stdin) : readFile(file, 'utf8')
+async function readText(file: string): Promise<string> {
+  return file === '-' ? readAll(process.stdin) : (await readGivenFile(file)).toString()
 }

@@ -1,8 +1,8 @@
 // cowry reconcile …: compares settlement files of gateways with the ledger, and manages the breaks.
 
-import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Command, OptionValues } from 'commander'
+import { readGivenFile } from '../given-file.ts'
 import { type JsonOption, type PaginationOptions, withJson, withPagination } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { CommandError, renderRecord, renderTable } from '../terminal.ts'
@@ -68,7 +68,7 @@ async function sendFile(shell: Shell, options: FileOptions): Promise<void> {
   if (gateway === undefined || file === undefined) {
     throw new CommandError('usage', 'Specify the gateway and the file: --gateway <name> --file <file>.')
   }
-  const bytes = await readBytes(file)
+  const bytes = await readGivenFile(file)
   if (bytes.length === 0) throw new CommandError('usage', `${file} is empty: there is nothing to compare.`)
   const content = bytes.toString('base64')
   const body = {
@@ -98,13 +98,6 @@ async function sendFile(shell: Shell, options: FileOptions): Promise<void> {
         : '',
     ].join(''),
   )
-}
-
-async function readBytes(file: string): Promise<Buffer> {
-  return readFile(file).catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new CommandError('unreadable_file', `${file} cannot be read: ${reason}.`)
-  })
 }
 
 // Commander assigns an option that the parent command also has to the parent, so a subcommand reads the options of
