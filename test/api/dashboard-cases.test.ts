@@ -107,6 +107,16 @@ describe('a proposal at /ops', () => {
     assert.equal((await recordOf()).note, note, 'nothing was decided again')
   })
 
+  it('stays when another person asks the gateway, and the notice is about the status check', async () => {
+    const { page, recordOf } = await propose()
+    const asked = await other.submit(page, `${page}/resolve`, { resolution: 'ask_again', note: 'Once more.' })
+    assert.equal(asked.http, 303, asked.text)
+    const { text } = await other.get(asked.headers.get('location') ?? '')
+    assert.match(text, /The gateway was asked, and the case stays open/)
+    assert.doesNotMatch(text, /The decision was proposed/)
+    assert.equal((await recordOf()).state, 'awaiting_approval')
+  })
+
   it('ends with the reason of the person who rejects it, or when it is withdrawn', async () => {
     const rejected = await propose()
     const reason = { reason: 'It is in the export of Friday.' }

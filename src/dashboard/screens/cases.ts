@@ -129,6 +129,7 @@ async function show(request: AreaRequest, one: Case, { problem, changes }: Refus
   const asked = lastAsked(entries, one, texts, nameOf)
   const body = html`<div class="head"><h1>${title}</h1>${badge(texts, one.state)}</div>
 ${query.done === 'resolve' && notice('good', html`<p>${t(DONE[one.state])}</p>`)}
+${query.done === 'ask' && notice('good', html`<p>${t(one.state === 'resolved' ? 'done_resolve' : 'done_asked')}</p>`)}
 ${query.done === 'reject' && one.state === 'open' && notice('good', html`<p>${t('done_proposalEnded')}</p>`)}
 ${changes && notice('bad', html`<p>${t('staleCase')}</p>${changes.map((text) => html`<p>${text}</p>`)}`)}
 ${problem && notice('bad', html`<p>${problem.message}</p>`)}
@@ -239,7 +240,7 @@ async function decide(
         idempotencyKey: submission,
         ...(expected && { expected }),
       })
-      return done(request, operation === 'cases.reject' ? 'reject' : 'resolve')
+      return done(request, doneBy(operation, body))
     },
     async (problem) => {
       const one = await load(request)
@@ -250,6 +251,14 @@ async function decide(
   )
 }
 
-const done = ({ base, params }: AreaRequest, what: 'reject' | 'resolve') => ({
+type Done = 'reject' | 'resolve' | 'ask'
+
+/** A status check is never proposed, so a proposal that stands afterwards is not of this form. */
+function doneBy(operation: 'cases.resolve' | 'cases.reject', { resolution }: Record<string, unknown>): Done {
+  if (operation === 'cases.reject') return 'reject'
+  return resolution === 'ask_again' ? 'ask' : 'resolve'
+}
+
+const done = ({ base, params }: AreaRequest, what: Done) => ({
   redirectTo: `${pathIn(base)}/${params.uuid}?done=${what}`,
 })
