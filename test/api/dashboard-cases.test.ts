@@ -213,6 +213,9 @@ describe('what merchants see of an operator', () => {
     await readAll()
     const { by, note } = (await api.get(`/api/v1/cases/${uuid}`)).body.data.proposal
     assert.deepEqual([by, note], ['operator', ''])
+    const audit = (await owner.get('/app/audit?objectType=case')).text
+    assert.match(audit, /data-label="Who">\s*Operator</)
+    assert.doesNotMatch(audit, /former member/)
     const { text } = await owner.get(`/app/cases/${uuid}`)
     assert.match(text, /<label for="approval">Note<\/label>\s*<input [^>]*required/)
     const other = await signInAsOperator(service)

@@ -10,6 +10,9 @@ import { loadNames } from '../frame/names.ts'
 
 type Entry = Static<typeof AuditRecord>
 
+/** Operators with an account are users too. */
+const isOfTeam = ({ type, role }: Entry['actor']) => type === 'user' && role !== 'operator'
+
 export const auditScreens = listScreens<Entry>({
   path: '/audit',
   title: 'auditTitle',
@@ -37,7 +40,7 @@ export const auditScreens = listScreens<Entry>({
       {
         label: texts.t('auditActor'),
         cell: ({ actor }) =>
-          html`${actor.type === 'user' ? nameOf(actor.id) : texts.word('actor', actor.type)}<span class="sub"><code>${actor.id}</code></span>`,
+          html`${isOfTeam(actor) ? nameOf(actor.id) : texts.word('actor', actor.role === 'operator' ? 'operator' : actor.type)}<span class="sub"><code>${actor.id}</code></span>`,
       },
       {
         label: texts.t('auditObject'),
