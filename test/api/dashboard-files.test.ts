@@ -51,9 +51,20 @@ describe('files of reports', () => {
       assert.ok(file.text.includes(expected), name)
     }
     const [, before] = months.map(([, value]) => value)
-    const earlier = await person.get('/app/reports/month?month=1999-01&file=payments')
-    assert.equal(nameOf(earlier), `payments-${before}.csv`)
-    assert.equal(earlier.text.includes(paid.reference), before === month)
+    const usual = await person.get('/app/reports/month')
+    assert.equal(nameOf(usual), `payments-${before}.csv`)
+    assert.equal(usual.text.includes(paid.reference), before === month)
+  })
+
+  it('refuses a month or a file that does not exist, and says so on the screen', async () => {
+    for (const query of ['month=2026-99&file=payments', 'month=1999-01', 'file=zz', 'file=constructor']) {
+      const file = await person.get(`/app/reports/month?${query}`)
+      assert.deepEqual([file.http, file.headers.get('location')], [303, `/app/reports?${query}`])
+      const { http, text } = await person.get(`/app/reports?${query}`)
+      assert.equal(http, 422, query)
+      assert.match(text, /role="alert">There is no file of this month or with this name\./)
+      assert.match(text, /href="\/app\/reports\/export"/)
+    }
   })
 
   it('gives accountants the same few columns of payments and successful refunds', async () => {

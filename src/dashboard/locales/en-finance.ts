@@ -27,6 +27,7 @@ export const EN_FINANCE = {
   // Files of a month
   monthTitle: 'Monthly export',
   monthText: 'The whole month in your time zone, as CSV for a spreadsheet or your accountant.',
+  monthUnknown: 'There is no file of this month or with this name. Choose a month and a file.',
   month: 'Month',
   monthPayments: 'Paid payments',
   monthRefunds: 'Refunds',

@@ -7,6 +7,7 @@ export const AR_FINANCE = {
   disputeHeld: 'المحجوز أو المفقود',
   monthTitle: 'التصدير الشهري',
   monthText: 'الشهر كاملًا بتوقيت منطقتك، بصيغة CSV لجدول بيانات أو لمحاسبك.',
+  monthUnknown: 'لا يوجد ملف لهذا الشهر أو بهذا الاسم. اختر شهرًا وملفًا.',
   month: 'الشهر',
   monthPayments: 'المدفوعات المحصّلة',
   monthRefunds: 'المبالغ المستردة',

@@ -7,6 +7,7 @@ export const FR_FINANCE = {
   disputeHeld: 'Retenu ou perdu',
   monthTitle: 'Export mensuel',
   monthText: 'Le mois entier dans votre fuseau horaire, en CSV pour un tableur ou votre comptable.',
+  monthUnknown: 'Il n’y a pas de fichier de ce mois ou de ce nom. Choisissez un mois et un fichier.',
   month: 'Mois',
   monthPayments: 'Paiements reçus',
   monthRefunds: 'Remboursements',

@@ -7,6 +7,7 @@ export const PT_FINANCE = {
   disputeHeld: 'Retido ou perdido',
   monthTitle: 'Exportação mensal',
   monthText: 'O mês inteiro no seu fuso horário, em CSV para uma folha de cálculo ou o seu contabilista.',
+  monthUnknown: 'Não há ficheiro deste mês ou com este nome. Escolha um mês e um ficheiro.',
   month: 'Mês',
   monthPayments: 'Pagamentos recebidos',
   monthRefunds: 'Reembolsos',

@@ -7,6 +7,7 @@ export const SW_FINANCE = {
   disputeHeld: 'Kilichozuiwa au kupotea',
   monthTitle: 'Faili la mwezi',
   monthText: 'Mwezi mzima katika saa za eneo lako, kama CSV kwa lahajedwali au mhasibu wako.',
+  monthUnknown: 'Hakuna faili la mwezi huu au lenye jina hili. Chagua mwezi na faili.',
   month: 'Mwezi',
   monthPayments: 'Malipo yaliyolipwa',
   monthRefunds: 'Marejesho',

@@ -82,20 +82,37 @@ const MONTH_FILES = {
   },
 } as const satisfies Record<string, MonthFile>
 
-const isFile = (name: string | undefined): name is keyof typeof MONTH_FILES =>
-  name !== undefined && Object.hasOwn(MONTH_FILES, name)
+interface MonthChoice {
+  month: string
+  name: string
+  file: MonthFile
+}
 
-/** Months of the merchant's zone. An unknown file or month is the usual one. */
-async function exportMonth({ call, query, texts: { zone }, now }: ScreenRequest): Promise<ScreenResponse> {
-  const months = monthsBefore(now, zone)
-  const month = months.find((one) => one === query.month) ?? months[1] ?? ''
-  const what = isFile(query.file) ? query.file : 'payments'
-  const { operation, from, to, status, toLine }: MonthFile = MONTH_FILES[what]
+/** By default the payments of the last month, in the merchant's zone. Undefined: there is no such month or file. */
+function readMonth({ query, texts, now }: ScreenRequest): MonthChoice | undefined {
+  const months = monthsBefore(now, texts.zone)
+  const month = query.month ? months.find((one) => one === query.month) : months[1]
+  const [name, file] = Object.entries(MONTH_FILES).find(([one]) => one === (query.file || 'payments')) ?? []
+  return month && name && file ? { month, name, file } : undefined
+}
+
+export const namesUnknownMonth = (request: ScreenRequest) => readMonth(request) === undefined
+
+/** What is wrong with the month or the file is said by the screen. */
+async function exportMonth(request: ScreenRequest): Promise<ScreenResponse> {
+  const chosen = readMonth(request)
+  return chosen ? monthFile(request, chosen) : { redirectTo: addressWith('/app/reports', request.query, {}) }
+}
+
+async function monthFile(
+  { call, texts: { zone } }: ScreenRequest,
+  { month, name, file: { operation, from, to, status, toLine } }: MonthChoice,
+): Promise<ScreenResponse> {
   const period = { [from]: startOfDay(`${month}-01`, zone), [to]: endOfDay(lastDayOf(month), zone) }
   const { file } = await call(operation, { query: { ...period, status } })
   if (!file) throw new Error(`${operation} returned no file`)
   const pieces = toLine ? withAccountantColumns(file.pieces, toLine) : file.pieces
-  return { file: { name: `${what}-${month}.csv`, pieces } }
+  return { file: { name: `${name}-${month}.csv`, pieces } }
 }
 
 /** One form for a whole month: the last one is chosen. */

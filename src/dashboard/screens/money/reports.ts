@@ -7,6 +7,7 @@ import {
   type Column,
   empty,
   facts,
+  notice,
   problemNotice,
   select,
   table,
@@ -32,7 +33,7 @@ import {
   periodLabels,
   readChoices,
 } from './collections.ts'
-import { monthForm } from './report-files.ts'
+import { monthForm, namesUnknownMonth } from './report-files.ts'
 
 const PATH = '/app/reports'
 const PRESET_DAYS = [7, 30, 90]
@@ -44,12 +45,13 @@ export const reportScreen: Screen = {
   handle: show,
 }
 
-/** With a wrong period the choices stay, with the reason beside the field. */
+/** With a wrong period the choices stay, with the reason beside the field. The export of a month leads here too. */
 async function show(request: ScreenRequest): Promise<ScreenResponse> {
   const chosen = readChoices(request)
   const labels = periodLabels(request.texts)
   try {
-    return page(request, chosen, await figuresOf(request, chosen))
+    const shown = page(request, chosen, await figuresOf(request, chosen))
+    return namesUnknownMonth(request) ? { ...shown, http: 422 } : shown
   } catch (error) {
     if (!isAbout(error, labels)) throw error
     return { ...page(request, chosen, problemNotice(error, labels), fieldErrors(error, labels)), http: 422 }
@@ -64,9 +66,13 @@ function page(
 ): { title: string; body: Html } {
   const { query, texts } = request
   const { t } = texts
-  const file = addressWith(`${PATH}/export`, query, { currency: undefined })
+  const file = addressWith(`${PATH}/export`, query, {
+    currency: undefined,
+    month: undefined,
+    file: undefined,
+  })
   const body = html`<div class="head"><h1>${t('reportsTitle')}</h1><div class="actions"><a class="button plain" href="${file}">${t('export')}</a></div></div>
-${monthForm(request)}${presets(request, by)}${choices(request, period, by, errors)}
+${namesUnknownMonth(request) && notice('bad', t('monthUnknown'))}${monthForm(request)}${presets(request, by)}${choices(request, period, by, errors)}
 ${figures}`
   return { title: t('reportsTitle'), body }
 }
