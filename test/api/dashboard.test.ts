@@ -375,6 +375,20 @@ describe('lists of the dashboard', () => {
     assert.deepEqual([file.http, file.text.trim().split('\r\n').length], [200, 2])
   })
 
+  it('exports nothing with an invalid filter: the list says why', async () => {
+    for (const address of [
+      ...['status=zz', 'currency=zz', 'channel=zz', 'paymentGateway=9', 'paidFrom=zz'].map(
+        (one) => `payments?${one}`,
+      ),
+      ...['refunds', 'disputes', 'audit', 'wallet'].map((one) => `${one}?createdFrom=zz`),
+      ...['refunds?status=zz', 'disputes?status=zz', 'cases?state=zz', 'audit?objectType=zz'],
+    ]) {
+      const { http, headers } = await owner.get(`/app/${address.replace('?', '/export?')}`)
+      assert.deepEqual([http, headers.get('location')], [303, `/app/${address}`])
+      assert.equal((await owner.get(`/app/${address}`)).http, 422, address)
+    }
+  })
+
   it('shows the list with its filters if one of them is invalid, and why', async () => {
     for (const filter of ['status=nonsense', 'createdFrom=0001-01-01', 'createdTo=9999-12-31']) {
       const { http, text } = await owner.get(`/app/payments?${filter}&search=kept-words`)
