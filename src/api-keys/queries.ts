@@ -174,6 +174,21 @@ export interface Holder {
   origins?: string[]
 }
 
+const originsOfNewKeyStatement = sql<{ origins: string[] }>`
+select descends_from as origins
+from api_keys
+where merchant_id = $1 and key_id = $2 and created_at > $3`
+
+/** Of a key that was created after this time; none of another one. */
+export async function selectOriginsOfNewKey(
+  db: Tx,
+  merchantId: string,
+  keyId: string,
+  after: Date,
+): Promise<string[]> {
+  return (await db.query(originsOfNewKeyStatement, [merchantId, keyId, after]))[0]?.origins ?? []
+}
+
 const revokeKeyStatement = sql<KeyRow>`
 update api_keys
 set revoked_at = coalesce(revoked_at, $3)

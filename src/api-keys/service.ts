@@ -18,6 +18,7 @@ import {
   listKeyRows,
   replaceKey,
   revokeKeyRow,
+  selectOriginsOfNewKey,
   selectRelation,
 } from './queries.ts'
 import { type CreateKey, DEFAULT_SCOPES } from './schema.ts'
@@ -178,5 +179,19 @@ export async function areRelated(tx: Tx, merchantId: string, a: Subject, b: Subj
 const holderOf = ({ type, id }: Subject): Holder =>
   type === 'api_key' ? { keyId: id } : { origins: [personOrigin(id)] }
 
+const PERSON_PREFIX = 'user:'
+
 /** The origin of the keys that a person creates. */
-export const personOrigin = (userId: string): string => `user:${userId}`
+export const personOrigin = (userId: string): string => `${PERSON_PREFIX}${userId}`
+
+/** The people who act by this principal: of a key that was created after this time, the people from whom it descends. */
+export async function peopleBehind(
+  tx: Tx,
+  merchantId: string,
+  { type, id }: Subject,
+  after: Date,
+): Promise<string[]> {
+  if (type === 'user') return [id]
+  const origins = await selectOriginsOfNewKey(tx, merchantId, id, after)
+  return origins.filter((one) => one.startsWith(PERSON_PREFIX)).map((one) => one.slice(PERSON_PREFIX.length))
+}

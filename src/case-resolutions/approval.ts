@@ -2,7 +2,6 @@
 // proposes a resolution; another person, or their key, approves it by sending the same resolution. This holds for people of
 // the merchant and for operators who are signed in; the operator token decides alone.
 
-import { areRelated } from '../api-keys/service.ts'
 import type { CaseDetails } from '../cases/case.ts'
 import { type CaseDecision, lockOpenCase, proposeResolution } from '../cases/open.ts'
 import { isCurrency } from '../core/currency.ts'
@@ -15,10 +14,9 @@ import { isReplay, type KeyClaim } from '../kit/db/idempotency.ts'
 import type { LimitSetting } from '../merchants/schema.ts'
 import { findLimit } from '../merchants/service.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { type Actor, principalOf, type ResolutionRequest } from './request.ts'
+import { findDependence, isOwn, ownProposal, type Proposal } from './independence.ts'
+import { type Actor, isToken, principalOf, type ResolutionRequest } from './request.ts'
 import { recordStep } from './steps.ts'
-
-type Proposal = NonNullable<CaseDetails['row']['proposal']>
 
 export type Approval =
   /** The resolution may be carried out, in the name of these people and with their notes, while the proposal stands. */
@@ -36,12 +34,10 @@ export async function requestApproval(
   const isApproval = request.proposedAt !== undefined
   if (!isApproval && (isToken(actor) || request.resolution === 'ask_again')) return approved
   if (!isApproval && !(await needsApproval(app, details, limitsOf(actor, request)))) return approved
-  // Before the transaction: the API keys may be in another database.
-  const isRelated = await isRelatedToProposer(app, details.row, actor)
-  return app.db.transaction((tx) => propose(app, tx, actor, { ...details.row, isRelated }, request, claim))
+  // Before the transaction: the API keys and the people may be in another database.
+  const dependence = await findDependence(app, details.row, actor)
+  return app.db.transaction((tx) => propose(app, tx, actor, { ...details.row, dependence }, request, claim))
 }
-
-const isToken = ({ merchant, operatorId }: Actor) => merchant === null && operatorId === undefined
 
 /** A person who gives money back refunds it, so the limit on refunds by people counts too. */
 function limitsOf({ by, operatorId }: Actor, { resolution }: ResolutionRequest): LimitSetting[] {
@@ -78,7 +74,7 @@ async function propose(
   app: PaymentsApp,
   tx: Tx,
   actor: Actor,
-  row: CaseDetails['row'] & { isRelated: boolean },
+  row: CaseDetails['row'] & { dependence: ApiError | null },
   request: ResolutionRequest,
   claim: KeyClaim | undefined,
 ): Promise<Approval> {
@@ -129,18 +125,19 @@ function approve(
   actor: Actor,
   proposal: Proposal | null,
   request: ResolutionRequest,
-  { proposal: read, isRelated }: Pick<CaseDetails['row'], 'proposal'> & { isRelated: boolean },
+  { proposal: read, dependence }: Pick<CaseDetails['row'], 'proposal'> & { dependence: ApiError | null },
 ): Approval {
   const { resolution, proof, proposedAt } = request
   const isSame = proposal?.resolution === resolution && proposal.proof === proof
   if (!proposal || !isSame || proposal.at !== proposedAt || !isUnchanged(proposal, read))
     throw proposalChanged()
-  if (isRelated || isOwn(proposal, actor)) throw notIndependent(proposal, actor)
+  if (isOwn(proposal, actor)) throw ownProposal()
+  if (dependence) throw dependence
   const { by } = actor
   return { kind: 'approved', by: `${proposal.by}, ${by}`, note: bothNotes(proposal, by, request), proposedAt }
 }
 
-/** Whether the proposal is the one that was read: `isRelated` is about the person who made that one. */
+/** Whether the proposal is the one that was read: `dependence` is about that one. */
 const isUnchanged = (proposal: Proposal, read: Proposal | null) =>
   proposal.at === read?.at && proposal.by === read.by && proposal.operatorId === read.operatorId
 
@@ -150,34 +147,6 @@ const PROPOSAL_MS = 24 * 3_600_000
 /** From then on another person may propose anew. */
 export const replaceableAt = ({ at }: Pick<Proposal, 'at'>) => addMs(new Date(at), PROPOSAL_MS)
 const isReplaceable = (proposal: Proposal, now: Date) => now >= replaceableAt(proposal)
-
-/** An operator is known by the account alone: its person may change the name. */
-export function isOwn(proposal: Proposal, { by, operatorId }: Actor): boolean {
-  if (proposal.operatorId !== operatorId) return false
-  return operatorId !== undefined || proposal.by === by
-}
-
-/** A person who may create keys could otherwise approve with a second key. Operators have no keys of the merchant. */
-async function isRelatedToProposer(
-  { instanceDb }: PaymentsApp,
-  { merchantId, proposal }: CaseDetails['row'],
-  actor: Actor,
-): Promise<boolean> {
-  if (!proposal || isOwn(proposal, actor)) return false
-  if (proposal.operatorId !== undefined || actor.operatorId !== undefined) return false
-  return areRelated(instanceDb, merchantId, principalOf(proposal.by), principalOf(actor.by))
-}
-
-function notIndependent(proposal: Proposal, actor: Actor): ApiError {
-  const [proposer, approver] = [proposal.by, actor.by]
-  if (isOwn(proposal, actor))
-    return new ApiError('approver_not_independent', {
-      message: 'You have proposed this. Another person must approve it; you can withdraw it.',
-    })
-  return new ApiError('approver_not_independent', {
-    message: `${proposer} has proposed this, and ${approver} was created or rotated with it or with the same key. Approve it as another person, or with a key of theirs which the operator has created.`,
-  })
-}
 
 function bothNotes(proposal: { note: string }, by: string, { note }: ResolutionRequest): string {
   return note === proposal.note ? note : `${proposal.note}\nApproved by ${by}: ${note}`

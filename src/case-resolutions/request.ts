@@ -36,6 +36,10 @@ export interface Actor {
 
 export const OPERATOR: Actor = { merchant: null, by: 'operator' }
 
+/** The operator token, which decides alone. */
+export const isToken = ({ merchant, operatorId }: Actor): boolean =>
+  merchant === null && operatorId === undefined
+
 /** With the name of the person; null for the operator token. */
 export const operatorActor = (person: { userId: string; name: string } | null): Actor =>
   person === null ? OPERATOR : { ...OPERATOR, by: `${OPERATOR.by}:${person.name}`, operatorId: person.userId }

@@ -83,8 +83,6 @@ export function accountOf(app: PeopleApp, principal: Principal, origin: Origin) 
   }
 }
 
-export type Account = ReturnType<typeof accountOf>
-
 /** The person's own name and language. */
 async function saveProfile(
   app: PeopleApp,

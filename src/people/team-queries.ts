@@ -3,7 +3,7 @@
 
 import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
 import { sql, type Tx } from '../kit/db/db.ts'
-import { firstRow } from '../kit/db/rows.ts'
+import { firstRow, requireRow } from '../kit/db/rows.ts'
 import type { Role } from './roles.ts'
 
 const MEMBERSHIP = columnTable({
@@ -35,6 +35,21 @@ limit 1000`
 
 export function listMemberships(db: Tx, merchantId: string): Promise<MembershipRow[]> {
   return db.query(listStatement, [merchantId])
+}
+
+const countAtStatement = sql<{ count: number }>`
+select count(*)::int as count
+from memberships
+where merchant_id = $1 and user_id = any($2::uuid[]) and created_at <= $3`
+
+/** How many of these people are members and were so at this time. */
+export async function countMembersAt(
+  db: Tx,
+  merchantId: string,
+  userIds: readonly string[],
+  at: Date,
+): Promise<number> {
+  return requireRow(await db.query(countAtStatement, [merchantId, userIds, at])).count
 }
 
 const listOfUserStatement = sql<MembershipRow & { merchantName: string }>`

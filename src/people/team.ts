@@ -12,6 +12,7 @@ import { coversRole, ROLE_SCOPES, ROLES, type Role } from './roles.ts'
 import type { Principal } from './sessions.ts'
 import { normalizeEmail } from './sign-in.ts'
 import {
+  countMembersAt,
   insertInvitation,
   listMemberships,
   listOpenInvitations,
@@ -23,7 +24,7 @@ import {
   setRole,
 } from './team-queries.ts'
 import { hashOfNew, newToken } from './tokens.ts'
-import { findUserByEmail, listUsers } from './user-queries.ts'
+import { countOperatorsAt, findUserByEmail, listUsers } from './user-queries.ts'
 
 const INVITATION_MS = 7 * 24 * 3_600_000
 
@@ -206,4 +207,19 @@ export async function revokeInvitation(app: PeopleApp, principal: Principal, id:
   const merchantId = requireScope(principal, 'team:write')
   const isRevoked = await revokeInvitationRow(app.instanceDb, merchantId, id, app.clock.now())
   if (!isRevoked) throw new PeopleError('invitation_not_found')
+}
+
+/** Whether each of these people had joined the merchant, or the operators (null), at this time. */
+export async function hadJoined(
+  db: Tx,
+  merchantId: string | null,
+  userIds: readonly string[],
+  at: Date,
+): Promise<boolean> {
+  const people = [...new Set(userIds)]
+  const count =
+    merchantId === null
+      ? await countOperatorsAt(db, people, at)
+      : await countMembersAt(db, merchantId, people, at)
+  return count === people.length
 }

@@ -46,6 +46,16 @@ export function findUserByEmail(db: Tx, email: string): Promise<UserRow | undefi
   return firstRow(db, findByEmailStatement, [email])
 }
 
+const countOperatorsStatement = sql<{ count: number }>`
+select count(*)::int as count
+from users
+where kind = 'operator' and id = any($1::uuid[]) and created_at <= $2`
+
+/** How many of these people were operators at this time. An account never changes its kind. */
+export async function countOperatorsAt(db: Tx, ids: readonly string[], at: Date): Promise<number> {
+  return requireRow(await db.query(countOperatorsStatement, [ids, at])).count
+}
+
 const findForSignInStatement = sql<UserRow & { isKnownDevice: boolean }>`
 select ${USER.select('u')},
   exists (select from known_devices d where d.token_hash = $3 and d.user_id = u.id) as "isKnownDevice"

@@ -10,6 +10,7 @@ import { createIdempotently, type IdempotentResult } from '../kit/db/idempotency
 import { type ListQuery, type Page, paginate } from '../kit/db/pagination.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { PaymentRow } from '../payments/payment.ts'
+import { hadJoined } from '../people/team.ts'
 import { type RefundCheck, requestRefund, validateRefund } from '../refunds/request.ts'
 import { decideRequest, findRequest, insertRequest, listRequestRows, type RequestFilter } from './queries.ts'
 import type { RequestRow, RequestStatus } from './request.ts'
@@ -102,6 +103,7 @@ export async function approveRequest(
   // The same person again: the form was submitted twice.
   if (request.status === 'approved' && request.decidedBy === approver.id) return request
   if (request.status !== 'awaiting_approval') throw alreadyDecided(request)
+  await requireEarlierMember(app, request, approver)
   const approve: RefundCheck = async (tx, refund) => {
     const decision = { ...decisionOf(app, 'approved', approver, null), refundId: refund.id }
     if (!(await decideRequest(tx, request, decision))) throw alreadyDecided(request)
@@ -163,6 +165,19 @@ function requireOther({ requestedBy }: RequestRow, { id }: Principal): void {
   if (requestedBy !== id) return
   throw new ApiError('approver_not_independent', {
     message: 'You have asked for this refund yourself; another person must decide.',
+  })
+}
+
+/** A person who may invite people could otherwise approve with a second account. */
+async function requireEarlierMember(
+  { instanceDb }: PaymentsApp,
+  { merchantId, createdAt }: RequestRow,
+  { id }: Principal,
+): Promise<void> {
+  if (await hadJoined(instanceDb, merchantId, [id], createdAt)) return
+  throw new ApiError('approver_not_independent', {
+    message:
+      'You have joined after this refund was asked for. A person who had joined before must approve it.',
   })
 }
 

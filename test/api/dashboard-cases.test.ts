@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { sql } from '../../src/kit/db/db.ts'
+import { assertApiError } from '../support/assertions.ts'
 import { payWith } from '../support/builders.ts'
-import { caseCalls, requireTwoPeople } from '../support/cases.ts'
+import { caseCalls, dataOf, requireTwoPeople } from '../support/cases.ts'
 import { hiddenFields, signInAs, signInAsOperator, type Visitor } from '../support/dashboard.ts'
 import { testService } from '../support/service.ts'
 
@@ -107,6 +109,18 @@ describe('a proposal at /ops', () => {
     assert.equal((await recordOf()).note, note, 'nothing was decided again')
   })
 
+  it('is not approved by an account that was made after it', async () => {
+    const { page, recordOf } = await propose()
+    const later = await signInAsOperator(service)
+    const refused = await later.submit(page, `${page}/approve`, { approval: 'I looked too.' })
+    assert.match(refused.text, /You have joined after this was proposed/)
+    const same = await later.submit(page, `${page}/resolve`, FIELDS)
+    assert.match(same.text, /You have joined after this was proposed/)
+    assert.equal((await recordOf()).state, 'awaiting_approval')
+    assert.equal((await other.submit(page, `${page}/approve`, { approval: 'Yes.' })).http, 303)
+    assert.equal((await recordOf()).state, 'resolved')
+  })
+
   it('stays when another person asks the gateway, and the notice is about the status check', async () => {
     const { page, recordOf } = await propose()
     const asked = await other.submit(page, `${page}/resolve`, { resolution: 'ask_again', note: 'Once more.' })
@@ -143,6 +157,35 @@ describe('a proposal at /ops', () => {
     assert.equal((await operator.submit(page, `${page}/reject`)).http, 303)
     assert.match((await other.post(`${page}/approve`, fields)).text, /was rejected or withdrawn/)
     assert.equal((await recordOf()).state, 'open')
+  })
+})
+
+const giveTo = sql<unknown>`
+update api_keys
+set descends_from = array ['user:' || (select id from users where email = $2)]
+where key_id = $1`
+
+describe('a proposal at /app', () => {
+  it('is not approved by a person who has joined after it, nor by a key of that person', async () => {
+    const { api, uuid: merchant } = await service.newMerchant()
+    const payment = await payWith(api, 'transfer_underpaid', { amount: 2000 })
+    const [{ uuid }] = (await api.get(`/api/v1/cases?payment=${payment.uuid}`)).body.data
+    await requireTwoPeople(service.admin, merchant)
+    const [owner, finance] = [await signInAs(service, merchant), await signInAs(service, merchant, 'finance')]
+    const page = `/app/cases/${uuid}`
+    const proposal = { resolution: 'accept', note: 'Near enough.' }
+    assert.equal((await owner.submit(page, `${page}/resolve`, proposal)).http, 303)
+    const later = await signInAs(service, merchant)
+    const refused = await later.submit(page, `${page}/approve`, { approval: 'Fine.' })
+    assert.match(refused.text, /You have joined after this was proposed/)
+    const { apiKey, keyId } = dataOf(
+      await service.admin.post(`/admin/v1/merchants/${merchant}/keys`, { name: 'Later', scopes: ['*'] }),
+    )
+    await service.db.query(giveTo, [keyId, later.email])
+    const resolve = () => service.apiWith(apiKey).post(`/api/v1/cases/${uuid}/resolve`, proposal)
+    assertApiError(await resolve(), 'approver_not_independent')
+    await service.db.query(giveTo, [keyId, finance.email])
+    assert.equal(dataOf(await resolve()).state, 'resolved')
   })
 })
 
@@ -192,6 +235,7 @@ describe('a decision by a form of an older state', () => {
 describe('what merchants see of an operator', () => {
   it('is that an operator decided: no name and no note, in any place', async () => {
     const { api, uuid: merchant } = await service.newMerchant()
+    const other = await signInAsOperator(service)
     await requireTwoPeople(service.admin, merchant)
     const { uuid: payment } = await payWith(api, 'transfer_underpaid')
     const [{ uuid }] = (await api.get(`/api/v1/cases?payment=${payment}`)).body.data
@@ -218,7 +262,6 @@ describe('what merchants see of an operator', () => {
     assert.doesNotMatch(audit, /former member/)
     const { text } = await owner.get(`/app/cases/${uuid}`)
     assert.match(text, /<label for="approval">Note<\/label>\s*<input [^>]*required/)
-    const other = await signInAsOperator(service)
     assert.equal((await other.submit(page, `${page}/approve`)).http, 303)
     await readAll()
     const record = (await api.get(`/api/v1/cases/${uuid}`)).body.data

@@ -306,6 +306,7 @@ describe('screens of operators', () => {
   })
 
   it('needs another operator for a decision from the limit of the merchant on, who is another account, whatever its name', async () => {
+    const other = await signInAsOperator(service)
     const shop = await service.newMerchant()
     const changed = await service.admin.send('PATCH', `/admin/v1/merchants/${shop.uuid}`, {
       body: JSON.stringify({ settings: { caseApprovals: [{ currency: 'KES', from: 1000 }] } }),
@@ -334,7 +335,6 @@ describe('screens of operators', () => {
     assert.match((await operator.get('/ops/account')).text, /value="Another name"/)
     const former = { ...renamed, name: 'An operator' }
     await operator.submit('/ops/account', '/ops/account/profile', former)
-    const other = await signInAsOperator(service)
     const { state, resolvedBy, paymentStatus } = await decide(other, uuid)
     assert.deepEqual(
       [state, resolvedBy, paymentStatus],

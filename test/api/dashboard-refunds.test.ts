@@ -155,6 +155,17 @@ describe('approval of refunds', () => {
     )
   })
 
+  it('is not given by a person who has joined after the request', async () => {
+    const page = await paidPage()
+    const request = await askFor(support, page, '260')
+    const later = await signInAs(service, merchant.uuid)
+    const refused = await later.submit(request, `${request}/approve`)
+    assert.match(refused.text, /You have joined after this refund was asked for/)
+    assert.deepEqual(await amountsOf(page), [])
+    assert.equal((await finance.submit(request, `${request}/approve`)).http, 303)
+    assert.deepEqual(await amountsOf(page), ['260.00'])
+  })
+
   it('shows the queue with who asked, when and why, and the person who asked what came of it', async () => {
     const asker = await signInAs(service, merchant.uuid, 'support')
     const own = '/app/refunds/requests?whose=own&status=all'

@@ -77,7 +77,7 @@ async function refundsOf(reference: string): Promise<string[]> {
 describe('support without JavaScript', () => {
   it('finds a payment by its M-Pesa code on a phone, asks for half of it, and finance approves it', async (t) => {
     const { reference, receiptNumber } = await payWith(merchant.api, 'mobile_success', { amount: 1_000 })
-    const page = await openAs(t, 'support', PHONE)
+    const [page, finance] = [await openAs(t, 'support', PHONE), await openAs(t, 'finance')]
     await find(page, receiptNumber)
     await follow(page, reference)
     await page.getByLabel('Amount to refund').fill('500')
@@ -85,7 +85,6 @@ describe('support without JavaScript', () => {
     await press(page, 'Ask for the refund')
     await page.getByRole('status').getByText('The refund waits for the approval').waitFor()
     assert.deepEqual(await refundsOf(reference), [])
-    const finance = await openAs(t, 'finance')
     await go(finance, '/app')
     await finance.locator('li', { hasText: 'approval of a second person' }).getByRole('link').click()
     await finance.getByRole('row', { name: reference }).getByRole('link').first().click()
@@ -269,21 +268,22 @@ describe('operators without JavaScript', () => {
       await service.admin.send('PATCH', `/admin/v1/merchants/${shop.uuid}`, { body, headers })
       const { uuid } = await payWith(shop.api, 'card_unknown_status')
       const { operatorCaseOf } = caseCalls(service)
-      const openCase = async () => {
-        const page = await openFor(t, await signInAsOperator(service))
+      const operators = [await signInAsOperator(service), await signInAsOperator(service)] as const
+      const openCase = async (operator: Visitor) => {
+        const page = await openFor(t, operator)
         await go(page, '/ops')
         await page.locator('p', { hasText: 'for an operator' }).getByRole('link').click()
         await page.locator(`a[href="/ops/cases/${(await operatorCaseOf(uuid)).uuid}"]`).click()
         return page
       }
-      const first = await openCase()
+      const first = await openCase(operators[0])
       await first.getByLabel('It was paid').check()
       await first.getByLabel('Reference that proves it').fill(`ch_${uuid}`)
       await first.getByLabel('Note').fill('Seen in the records of the provider.')
       await press(first, 'Decide')
       await first.getByText('The decision was proposed.').waitFor()
       assert.equal((await operatorCaseOf(uuid)).state, 'awaiting_approval')
-      const second = await openCase()
+      const second = await openCase(operators[1])
       await press(second, 'Approve and carry out')
       await second.getByText('The decision was carried out.').waitFor()
       assert.equal((await operatorCaseOf(uuid)).state, 'resolved')

@@ -35,6 +35,9 @@ const requireApprovals = sql<unknown>`
 update merchants
 set settings = settings || '{"caseApprovals": [{"currency": "KES", "from": 1}]}'
 where id = $1`
+const addOperator = sql<unknown>`
+insert into users (id, email, name, kind, created_at)
+values ($1::uuid, $1::uuid::text, 'An operator', 'operator', $2)`
 const PAID = money(10_000n, 'KES')
 
 const REFUNDED: RefundOutcome = { kind: 'succeeded', gatewayReference: 're-1' }
@@ -281,13 +284,15 @@ describe('an approval', () => {
         ...request('underpaid', 'accept'),
         expectedProposal,
       })
-    const { details } = await decide('first', null)
+    const [first, second] = [app.random.uuid(), app.random.uuid()]
+    await rig.db.query(addOperator, [second, clock.now()])
+    const { details } = await decide(first, null)
     assert.ok(details.row.proposal)
-    assert.equal((await decide('first', null)).replayed, true, 'the same form, sent twice')
-    await assert.rejects(decide('second', null), refusedWith('invalid_state'))
-    await assert.rejects(decide('second', '2026-01-01T00:00:00.000Z'), refusedWith('invalid_state'))
+    assert.equal((await decide(first, null)).replayed, true, 'the same form, sent twice')
+    await assert.rejects(decide(second, null), refusedWith('invalid_state'))
+    await assert.rejects(decide(second, '2026-01-01T00:00:00.000Z'), refusedWith('invalid_state'))
     assert.equal((await caseOf(id, 'underpaid')).closedAt, null)
-    const approved = await decide('second', details.row.proposal.at)
+    const approved = await decide(second, details.row.proposal.at)
     assert.equal(approved.details.row.resolution, 'accept')
   })
 

@@ -186,7 +186,7 @@ export const RECORD_HELP = {
     },
   ),
   approver_not_independent: help(
-    'Two people must agree, and the key that approves is related to the key that proposed.',
+    'Two people must agree, and the key that approves is related to the key that proposed, or its person has joined after the proposal.',
     'Let another person approve, with a key that the operator has created for that person.',
     resolve(
       { resolution: 'accept', note: 'Approved.' },

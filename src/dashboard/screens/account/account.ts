@@ -3,7 +3,7 @@
 import { isUuid } from '../../../core/ids.ts'
 import { LANGUAGES } from '../../../core/languages.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
-import { type Account, accountOf } from '../../../people/accounts.ts'
+import { accountOf } from '../../../people/accounts.ts'
 import { PeopleError } from '../../../people/errors.ts'
 import { facts, field, notice, select, table, written } from '../../frame/components.ts'
 import { cookie } from '../../frame/cookies.ts'
@@ -16,6 +16,7 @@ export const accountPath = ({ base }: Pick<AreaRequest, 'base'>) => `${base}/acc
 
 export const ownAccount = ({ app, principal, origin }: AreaRequest) => accountOf(app, principal, origin)
 
+type Account = ReturnType<typeof accountOf>
 type Sessions = Awaited<ReturnType<Account['sessions']>>
 type Passkeys = Awaited<ReturnType<Account['passkeys']>>
 
