@@ -73,18 +73,19 @@ export function createPlacement(app: Needs): Placement | null {
   }
 }
 
+// A cell that is not active may be unknown to other processes, which would write the merchant's payments into cell 0.
 async function chooseCell({ unscopedInstanceDb, cells }: Needs, name?: string): Promise<number> {
   const states = new Map((await listCellRows(unscopedInstanceDb)).map((row) => [row.number, row.state]))
-  if (name !== undefined) return requireNamed(cells, name)
-  const counts = await countMerchantsByCell(unscopedInstanceDb)
   const active = cells.numbers.filter((cell) => (states.get(cell) ?? 'active') === 'active')
+  if (name !== undefined) return requireNamed(cells, active, name)
+  const counts = await countMerchantsByCell(unscopedInstanceDb)
   const [fewest = 0] = active.toSorted((one, other) => (counts.get(one) ?? 0) - (counts.get(other) ?? 0))
   return fewest
 }
 
-function requireNamed(cells: Cells, name: string): number {
-  const found = cells.numbers.find((cell) => cells.nameOf(cell) === name)
+function requireNamed({ nameOf }: Cells, active: readonly number[], name: string): number {
+  const found = active.find((cell) => nameOf(cell) === name)
   if (found !== undefined) return found
-  const message = `cell must be one of: ${cells.numbers.map(cells.nameOf).join(', ')}.`
+  const message = `cell must be an active one: ${active.map(nameOf).join(', ')}.`
   throw errorFromIssues([{ field: 'cell', code: 'not_allowed', message }])
 }

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { runCommandLine } from '../../src/cli/program.ts'
+import { saveCellState } from '../../src/kit/cells/queries.ts'
 import { cellOfUuid } from '../../src/kit/cells/values.ts'
 import { type Db, type Statement, sql } from '../../src/kit/db/db.ts'
 import { TABLES_BY_HOME } from '../../src/kit/db/homes.ts'
@@ -164,6 +165,17 @@ describe('two cells', () => {
       await admin.post('/admin/v1/merchants', { name: 'Lost', cell: 'none' }),
       'validation_failed',
     )
+  })
+
+  it('are not placed in a cell that is not active, although the operator names it', async () => {
+    const setState = (state: 'added' | 'active') => saveCellState(service.db, 'cell-1', state)
+    await setState('added')
+    try {
+      const early = await admin.post('/admin/v1/merchants', { name: 'Early', cell: 'cell-1' })
+      assert.deepEqual(assertApiError(early, 'validation_failed'), ['cell: not_allowed'])
+    } finally {
+      await setState('active')
+    }
   })
 
   it('copy a change of a merchant to its cell', async () => {
