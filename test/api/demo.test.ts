@@ -7,6 +7,7 @@ import { after, describe, it } from 'node:test'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { ENTRY_POINTS } from '../../src/entry-points.ts'
 import { newVisitor, type Visitor } from '../support/dashboard.ts'
+import { eventually } from '../support/process.ts'
 import { HAS_LARGER_FORM, sized } from '../support/scale.ts'
 import { testService } from '../support/service.ts'
 
@@ -104,8 +105,10 @@ describe('cowry demo', () => {
         ['owner', 'admin', 'finance', 'support', 'developer', 'viewer', 'operator'],
       )
       const shows = async (role: string, path: string, text: RegExp) => {
-        const page = await people.get(role)?.get(path)
-        assert.match(page?.text ?? '', text, `${role} at ${path}`)
+        // The request log is written after about a second.
+        const read = async () => (await people.get(role)?.get(path))?.text ?? ''
+        const page = await eventually(read, (one) => text.test(one), 10_000)
+        assert.match(page, text, `${role} at ${path}`)
       }
       await shows('finance', '/app', /refunds? waits? for the approval of a second person/)
       await shows('finance', '/app/refunds/requests?status=awaiting_approval', /Mariam Traoré/)
