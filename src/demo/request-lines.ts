@@ -26,7 +26,7 @@ const REFUSALS: readonly Refusal[] = [
 
 // Of each process the log keeps 300 successful ones of a minute.
 const MOST_ORDERS = 200
-/** One of so many requests is refused first, and then sent again. */
+/** One of so many requests is refused first, and then sent again; the last one too, which the log surely shows. */
 const REFUSED_OF = 12
 
 /** The orders are in the order of time. */
@@ -34,11 +34,14 @@ export async function writeRequests(history: History, orders: readonly Order[]):
   const { app } = history
   // The log samples by the real time.
   const log = createRequestLog({ ...app, clock: systemClock })
-  for (const order of orders.slice(-MOST_ORDERS)) {
+  const requests = orders.slice(-MOST_ORDERS).flatMap((order) => {
     const route = ROUTES[order.kind]
-    if (route === null) continue
+    return route === null ? [] : [{ order, route }]
+  })
+  for (const [index, { order, route }] of requests.entries()) {
+    const fromLast = requests.length - 1 - index
     const refusal =
-      order.number % REFUSED_OF === 0 ? REFUSALS[(order.number / REFUSED_OF) % REFUSALS.length] : undefined
+      fromLast % REFUSED_OF === 0 ? REFUSALS[(fromLast / REFUSED_OF) % REFUSALS.length] : undefined
     // A reference is refused the second time; the other requests are corrected and sent again.
     const laterMs = refusal?.http === 409 ? 1_400 : -2_000
     if (refusal) log.record({ ...requestOf(history, order, route, laterMs), ...refusal })
