@@ -1,8 +1,9 @@
 // The register of cells: which databases have the data of merchants. A cell is added, every process is started again, and then
-// it is activated, so that no process meets a merchant of a cell that it does not know.
+// it is activated. That is refused while a running process does not know the cell.
 
 import { errorFromIssues } from '../core/errors.ts'
 import type { Cells } from '../kit/cells/cells.ts'
+import { listUnaware } from '../kit/cells/processes.ts'
 import { type CellRow, countMerchantsByCell, listCellRows, saveCellState } from '../kit/cells/queries.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Vault, VaultContext } from '../kit/crypto.ts'
@@ -133,8 +134,13 @@ export async function listCells(app: CellsApp): Promise<CellState[]> {
 export async function activateCell(app: CellsApp, name: string): Promise<CellState> {
   const found = (await listCells(app)).find((cell) => cell.name === name && cell.number !== 0)
   if (!found) throw refuse('name', 'is not the name of a cell.')
-  if (!found.isUp)
-    throw refuse('name', 'names a cell that this process cannot use: start every process again, then repeat.')
+  const unaware = await listUnaware({ db: app.unscopedInstanceDb, clock: app.clock }, found.number)
+  if (unaware.length > 0)
+    throw refuse(
+      'name',
+      `names a cell that these processes do not know: ${unaware.join(', ')}. Start them again.`,
+    )
+  if (!found.isUp) throw refuse('name', 'names a cell that does not take statements.')
   await saveCellState(app.unscopedInstanceDb, name, 'active')
   return { ...found, state: 'active' }
 }

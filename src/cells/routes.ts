@@ -74,7 +74,8 @@ export function cellRoutes(app: CellsApp): OperatorRoute[] {
       path: '/admin/v1/cells/{name}/activate',
       operationId: 'cells.activate',
       summary: 'Place new merchants in a cell',
-      description: 'Once every process was started again since the cell was added.',
+      description:
+        'Refused while a running process was started before the cell was added; the message names it.',
       params: NameParams,
       response: { http: 200, data: CellRecord },
       errors: ['validation_failed'],

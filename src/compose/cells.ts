@@ -4,6 +4,7 @@
 import { openUrl, requireOwnCell } from '../cells/register.ts'
 import type { Config } from '../config.ts'
 import { type Cells, ONE_CELL } from '../kit/cells/cells.ts'
+import { announceProcess } from '../kit/cells/processes.ts'
 import { type CellRow, findMerchantCells, listCellRows } from '../kit/cells/queries.ts'
 import type { Clock } from '../kit/clock.ts'
 import { createVault, type Vault } from '../kit/crypto.ts'
@@ -31,6 +32,12 @@ export interface CellParts {
 export async function openCells(parts: CellParts, options: DatabaseOptions): Promise<Cells> {
   const { config, db, random, clock, stops } = parts
   const rows = await listCellRows(db)
+  stops.push(
+    await announceProcess(
+      parts,
+      rows.map(({ number }) => number),
+    ),
+  )
   if (rows.length === 0) return { ...ONE_CELL, open: () => db }
   const vault = createVault((await loadSecrets(db, config, random)).encryptionKeys, random)
   const opened = await Promise.all(rows.map((row) => openCell(parts, options, row, vault)))

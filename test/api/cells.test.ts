@@ -1,11 +1,13 @@
 // The main flows with two plain cells: each merchant has its rows in one of them, and everything works as with one.
 
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { runCommandLine } from '../../src/cli/program.ts'
+import { deleteProcess, saveProcess } from '../../src/kit/cells/process-queries.ts'
 import { saveCellState } from '../../src/kit/cells/queries.ts'
 import { cellOfUuid } from '../../src/kit/cells/values.ts'
 import { type Db, type Statement, sql } from '../../src/kit/db/db.ts'
@@ -225,6 +227,21 @@ describe('the register of cells', () => {
     }
     const { out } = await cowry('list', '--json')
     assert.deepEqual(Object.keys(JSON.parse(out).data[0]), ['name', 'state', 'merchants', 'isUp'])
+  })
+
+  it('activates no cell that a running process does not know, and names the process', async () => {
+    const other = { id: randomUUID(), name: 'other:1', cells: [], epoch: 0n }
+    await saveProcess(service.db, other)
+    const refused = cowry('activate', 'cell-1')
+    let isAnswered = false
+    void refused.then(() => {
+      isAnswered = true
+    })
+    while (!isAnswered) await saveProcess(service.db, other)
+    assert.match((await refused).out, /these processes do not know: other:1\. Start them again/)
+    await deleteProcess(service.db, other.id)
+    const { code, out } = await cowry('activate', 'cell-1')
+    assert.equal(code, 0, out)
   })
 
   it('never repeats a URL: not one in place of a file, nor a part of one that leads nowhere', async (t) => {

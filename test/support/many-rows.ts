@@ -113,6 +113,7 @@ const BY_TYPE: Readonly<Record<string, string>> = {
   boolean: 'false',
   'text[]': `array['value']`,
   'bigint[]': 'array[n]',
+  'integer[]': 'array[n]',
   'timestamp with time zone[]': 'array[now()]',
   integer: 'n',
   bigint: 'n',

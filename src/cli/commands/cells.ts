@@ -41,7 +41,9 @@ function addAdd(cells: Command, shell: Shell): void {
 
 function addActivate(cells: Command, shell: Shell): void {
   withJson(cells.command('activate'))
-    .description('Place new merchants in the cell, once every process was started again since it was added.')
+    .description(
+      'Place new merchants in the cell. Every process must have been started since it was added; the message names one that was not.',
+    )
     .argument('<name>', 'the name of the cell')
     .action(async (name: string, options: JsonOption) => {
       const path = `/admin/v1/cells/${encodeURIComponent(name)}/activate`

@@ -15,4 +15,10 @@ export const CELL_LINES = {
     'cell, error',
     'Check the database of the cell. It is opened as soon as it answers.',
   ),
+  'process.announcement_failed': line(
+    'warn',
+    'The process could not announce itself to the others; it tries again.',
+    'error',
+    'Check the database. While a process is not announced, cells may be activated that it does not know.',
+  ),
 }

@@ -7,7 +7,7 @@ export type Home = 'instance' | 'cell' | 'any'
 
 const INSTANCE_TABLES = [
   ...['api_keys', 'rate_limit_buckets', 'service_secrets', 'phone_prompts', 'gateway_tokens'],
-  ...['cells', 'merchant_cells'],
+  ...['cells', 'merchant_cells', 'processes', 'placement'],
   ...[
     'users',
     'memberships',
