@@ -5,7 +5,7 @@
 // takes a few deliveries each, so its cost does not depend on the backlog of one endpoint.
 
 import { type Db, sql } from '../kit/db/db.ts'
-import { CLAIM_COLUMNS, type ClaimedDelivery } from './delivery.ts'
+import { CLAIM_COLUMNS, type ClaimedDelivery, type ClaimedRow, toClaimedDelivery } from './delivery.ts'
 import { BACKOFF_MS, MAX_ATTEMPTS } from './retry-policy.ts'
 
 /** The position of the round-robin over endpoints: the next page begins after it. */
@@ -120,7 +120,7 @@ export const HAS_ATTEMPTS_LEFT = `d.unfinished_count < ${MAX_ATTEMPTS}`
 
 // Deliveries that wait for an earlier version are deferred until its next attempt, so that they leave the window to others.
 // `is true` hides the due condition from the planner, which would otherwise read the whole index over pending deliveries.
-const claimDeliveriesStatement = sql<{ outcome: 'claimed' | 'deferred' | 'crashed' } & ClaimedDelivery>`
+const claimDeliveriesStatement = sql<{ outcome: 'claimed' | 'deferred' | 'crashed' } & ClaimedRow>`
 with candidate as (
   select
     d.merchant_id, d.event_id, d.endpoint_id, d.due_at, t.quota, b.deferred_until,
@@ -228,5 +228,9 @@ export async function claimDueDeliveries(
   const values = [now, merchantIds, endpointIds, quotas]
   const rows = await db.query(claimDeliveriesStatement, values)
   const of = (wanted: string) => rows.filter(({ outcome }) => outcome === wanted)
-  return { claimed: of('claimed'), deferred: of('deferred').length, crashed: of('crashed') }
+  return {
+    claimed: of('claimed').map(toClaimedDelivery),
+    deferred: of('deferred').length,
+    crashed: of('crashed'),
+  }
 }

@@ -1,5 +1,6 @@
 // The rows of deliveries (claimed by the worker, listed for the merchant, the result of an attempt) and of replays.
 
+import { unpackEvent } from '../events/packed.ts'
 import type { Backlog } from '../kit/observability/backlog.ts'
 import type { DeadReason } from './states.ts'
 
@@ -21,10 +22,26 @@ export interface ClaimedDelivery {
   body: string
 }
 
+/** With the event as it is stored. */
+export interface ClaimedRow extends Omit<ClaimedDelivery, 'body'> {
+  eventType: string
+  resourceType: string
+  version: number
+  eventCreatedAt: Date
+  body: string | null
+  packed: Buffer | null
+}
+
 export const CLAIM_COLUMNS = `
   d.merchant_id as "merchantId", d.event_id as "eventId", d.endpoint_id as "endpointId", d.fence, d.attempt_count as "attemptCount",
   d.resource_id as "resourceId", e.url, e.secret_sealed as "secretSealed", e.previous_secret_sealed as "previousSecretSealed",
-  e.previous_secret_until as "previousSecretUntil", e.failing_since as "failingSince", v.body::text as body`
+  e.previous_secret_until as "previousSecretUntil", e.failing_since as "failingSince", v.body::text as body, v.packed,
+  v.type as "eventType", v.resource_type as "resourceType", v.version, v.created_at as "eventCreatedAt"`
+
+export function toClaimedDelivery({ body, packed, ...row }: ClaimedRow): ClaimedDelivery {
+  const { eventId: id, eventType: type, eventCreatedAt: createdAt } = row
+  return { ...row, body: packed ? unpackEvent({ ...row, id, type, createdAt, packed }) : (body ?? '') }
+}
 
 export interface DeliveryAttemptRow {
   startedAt: Date

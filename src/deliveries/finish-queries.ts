@@ -3,9 +3,15 @@
 
 import { type Db, sql } from '../kit/db/db.ts'
 import { beginAttempt, HAS_ATTEMPTS_LEFT, IS_UNLEASED, retryAt, UNORDERED_TYPE } from './claim-queries.ts'
-import { CLAIM_COLUMNS, type ClaimedDelivery, type DeliveryResult } from './delivery.ts'
+import {
+  CLAIM_COLUMNS,
+  type ClaimedDelivery,
+  type ClaimedRow,
+  type DeliveryResult,
+  toClaimedDelivery,
+} from './delivery.ts'
 
-interface FinishedRow extends ClaimedDelivery {
+interface FinishedRow extends ClaimedRow {
   n: number
   hasNext: boolean
 }
@@ -166,6 +172,6 @@ export async function finishDeliveries(db: Db, results: readonly DeliveryResult[
   const byResult = new Map(rows.map((row) => [row.n, row]))
   return results.map((_, n) => {
     const row = byResult.get(n)
-    return { isLeaseValid: row !== undefined, next: row?.hasNext ? row : undefined }
+    return { isLeaseValid: row !== undefined, next: row?.hasNext ? toClaimedDelivery(row) : undefined }
   })
 }

@@ -5,31 +5,32 @@ import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import { listRows, listStatements } from '../kit/db/list-statements.ts'
 import type { CountedRows, ListWindow } from '../kit/db/pagination.ts'
 import { firstRow } from '../kit/db/rows.ts'
-import { EVENT, type EventFilter, type EventRow } from './event.ts'
+import { EVENT, type EventFilter, type EventRow, type StoredEvent, toEventRow } from './event.ts'
 
-const selectEvent = sql<EventRow>`
+const selectEvent = sql<StoredEvent>`
 select ${EVENT.select()}
 from events
 where merchant_id = $1 and id = $2`
 
 export async function findEvent(db: Tx, merchantId: string, id: string): Promise<EventRow | undefined> {
-  return firstRow(db, selectEvent, [merchantId, id])
+  const stored = await firstRow(db, selectEvent, [merchantId, id])
+  return stored && toEventRow(stored)
 }
 
 const SOURCE = { columns: EVENT.select('e'), table: 'events', alias: 'e' }
 
-const ALL = listStatements<EventRow>(SOURCE)
+const ALL = listStatements<StoredEvent>(SOURCE)
 
-const OF_TYPE = listStatements<EventRow>({ ...SOURCE, filter: 'e.type = $4', filterValues: 1 })
+const OF_TYPE = listStatements<StoredEvent>({ ...SOURCE, filter: 'e.type = $4', filterValues: 1 })
 
 // The index over a resource begins with its type, so the filter names every type.
-const OF_RESOURCE = listStatements<EventRow>({
+const OF_RESOURCE = listStatements<StoredEvent>({
   ...SOURCE,
   filter: 'e.resource_type = any($4::text[]) and e.resource_id = $5 and ($6::text is null or e.type = $6)',
   filterValues: 3,
 })
 
-export function listEventRows(
+export async function listEventRows(
   db: Db,
   merchantId: string,
   filter: EventFilter,
@@ -37,7 +38,8 @@ export function listEventRows(
   resourceTypes: readonly string[],
 ): Promise<CountedRows<EventRow>> {
   const { statements, values } = chooseStatements(filter, resourceTypes)
-  return listRows(db, statements, merchantId, window, values)
+  const { rows, ...counts } = await listRows(db, statements, merchantId, window, values)
+  return { ...counts, rows: rows.map(toEventRow) }
 }
 
 function chooseStatements({ type, resource }: EventFilter, resourceTypes: readonly string[]) {

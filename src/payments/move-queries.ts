@@ -68,7 +68,7 @@ const MOVE = columnTable({
   settlementDueAt: column<Date | null>('timestamptz'),
   eventId: column<string>('uuid'),
   eventType: column<string>('text'),
-  eventBody: column<unknown>('jsonb'),
+  eventPacked: column<Buffer>('bytea'),
   at: column<Date>('timestamptz'),
 })
 
@@ -146,10 +146,10 @@ moved as (
         where m.merchant_id = p.merchant_id and m.id = (i.new_attempt ->> 'payment_method_id')::uuid
       )
     )
-  returning i.n, p.customer_id, p.currency, p.version
+  returning i.n, p.kind, p.customer_id, p.currency, p.version
 ),
 done as (
-  select i.*, m.customer_id, m.currency, m.version
+  select i.*, m.kind, m.customer_id, m.currency, m.version
   from input i
   join moved m on m.n = i.n
 ),
@@ -189,9 +189,10 @@ move as (
   returning 1
 ),
 event as (
-  insert into events (merchant_id, id, type, resource_type, resource_id, version, body, created_at)
+  insert into events (merchant_id, id, type, resource_type, resource_id, version, packed, created_at)
   select
-    merchant_id, event_id, event_type, event_body -> 'resource' ->> 'type', payment_id, version, event_body, at
+    merchant_id, event_id, event_type, case kind when 'charge' then 'charge' else 'payment' end, payment_id, version,
+    event_packed, at
   from done
   returning 1
 ),

@@ -2,7 +2,8 @@
 // together.
 
 import type { MethodRow } from '../customers/method.ts'
-import { toEventBody } from '../events/service.ts'
+import { packEvent } from '../events/packed.ts'
+import { API_VERSION } from '../events/service.ts'
 import { addMs } from '../kit/clock.ts'
 import { afterCommit, type Tx } from '../kit/db/db.ts'
 import type { Posting } from '../ledger/service.ts'
@@ -96,8 +97,7 @@ async function toMoveInput(
 ): Promise<MoveInput> {
   const at = timeOf(move) ?? app.clock.now()
   const attempts = await attemptsAfter(db, from, move)
-  const eventId = app.random.uuid()
-  const type = eventType(to.kind, to.status)
+  const envelope = { apiVersion: API_VERSION, mode: app.settings.mode }
   return {
     merchantId: from.merchantId,
     paymentId: from.id,
@@ -121,16 +121,9 @@ async function toMoveInput(
     newAttempt: move.kind === 'attempt_started' ? ATTEMPT.toRecord(move.attempt, NEW_ATTEMPT) : null,
     failovers: to.failovers,
     ...capture(app, move, at),
-    eventId,
-    eventType: type,
-    eventBody: toEventBody({
-      id: eventId,
-      type,
-      mode: app.settings.mode,
-      createdAt: at,
-      resource: { type: to.kind === 'charge' ? 'charge' : 'payment', uuid: to.id, version: to.version },
-      data: serializeRedacted(app, to, attempts, move.method ?? null),
-    }),
+    eventId: app.random.uuid(),
+    eventType: eventType(to.kind, to.status),
+    eventPacked: packEvent(envelope, serializeRedacted(app, to, attempts, move.method ?? null)),
     at,
   }
 }

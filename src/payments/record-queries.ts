@@ -32,7 +32,10 @@ const RECORD = columnTable({
   attempt: column<Record<string, unknown> | null>('jsonb'),
   eventId: column<string>('uuid'),
   eventType: column<string>('text'),
-  eventBody: column<unknown>('jsonb'),
+  /** The version of the API, the mode and the time, as events have them. */
+  envelope: column<unknown>('jsonb'),
+  /** Without the uuid of the customer, which follows it. */
+  eventPacked: column<Buffer>('bytea'),
   source: column<string>('text'),
 })
 
@@ -187,7 +190,7 @@ customer_event as (
   insert into events (merchant_id, id, type, resource_type, resource_id, version, body, created_at)
   select
     f.merchant_id, f.customer_event_id, 'customer.created', 'customer', c.id, 1,
-    f.event_body || jsonb_build_object(
+    f.envelope || jsonb_build_object(
       'id', f.customer_event_id,
       'type', 'customer.created',
       'resource', jsonb_build_object('type', 'customer', 'uuid', c.id, 'version', 1),
@@ -195,7 +198,7 @@ customer_event as (
         'uuid', c.id, 'firstname', f.customer_firstname, 'lastname', f.customer_lastname,
         'email', f.customer_email, 'country', f.customer_country, 'phone', f.customer_phone, 'metadata', '{}'::jsonb, 'status', 'active', 'statusReason', null,
         'totals', jsonb_build_object('successfulPayments', 0, 'lastPaymentAt', null),
-        'createdAt', f.event_body -> 'createdAt', 'updatedAt', f.event_body -> 'createdAt'
+        'createdAt', f.envelope -> 'createdAt', 'updatedAt', f.envelope -> 'createdAt'
       )
     ),
     f.created_at
@@ -225,10 +228,10 @@ move as (
   returning 1
 ),
 event as (
-  insert into events (merchant_id, id, type, resource_type, resource_id, version, body, created_at)
+  insert into events (merchant_id, id, type, resource_type, resource_id, version, packed, created_at)
   select
-    f.merchant_id, f.event_id, f.event_type, f.event_body -> 'resource' ->> 'type', f.id, f.version,
-    jsonb_set(f.event_body, '{data,customer,uuid}', to_jsonb(p.customer_id)), f.created_at
+    f.merchant_id, f.event_id, f.event_type, case f.kind when 'charge' then 'charge' else 'payment' end, f.id, f.version,
+    f.event_packed || uuid_send(p.customer_id), f.created_at
   from fresh f
   join payment p on p.payment_id = f.id
   returning 1

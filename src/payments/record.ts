@@ -7,7 +7,8 @@ import { ApiError } from '../core/errors.ts'
 import { base62 } from '../core/ids.ts'
 import type { Money } from '../core/money.ts'
 import { searchTextOf } from '../core/search-text.ts'
-import { toEventBody } from '../events/service.ts'
+import { type PaymentData, packEventWithoutCustomer } from '../events/packed.ts'
+import { API_VERSION } from '../events/service.ts'
 import { currentCell } from '../kit/cells/cells.ts'
 import { cellOfCode, withCell } from '../kit/cells/values.ts'
 import { addMs } from '../kit/clock.ts'
@@ -61,7 +62,7 @@ export async function recordPayment(
   merchantId: string,
   claim: Claim,
   newPayment: NewPayment,
-  serialize: (payment: PaymentRow, attempt: AttemptRow | null) => unknown,
+  serialize: (payment: PaymentRow, attempt: AttemptRow | null) => PaymentData,
 ): Promise<Recorded> {
   const draft = draftPayment(app, merchantId, claim.reference, newPayment)
   const result = await app.writers.record(
@@ -245,10 +246,9 @@ function toRecordInput(
   claim: Claim,
   { customer }: NewPayment,
   { payment, attempt, accessHash }: Draft,
-  serialized: unknown,
+  serialized: PaymentData,
 ): RecordInput {
-  const eventId = app.random.uuid()
-  const type = eventType(payment.kind, payment.status)
+  const { mode } = app.settings
   return {
     ...payment,
     fingerprint: claim.fingerprint,
@@ -260,16 +260,10 @@ function toRecordInput(
     customerEventId: app.random.uuid(),
     accessHash,
     attempt: attempt && ATTEMPT.toRecord(attempt, NEW_ATTEMPT),
-    eventId,
-    eventType: type,
-    eventBody: toEventBody({
-      id: eventId,
-      type,
-      mode: app.settings.mode,
-      createdAt: payment.createdAt,
-      resource: { type: payment.kind === 'charge' ? 'charge' : 'payment', uuid: payment.id, version: 1 },
-      data: serialized,
-    }),
+    eventId: app.random.uuid(),
+    eventType: eventType(payment.kind, payment.status),
+    envelope: { apiVersion: API_VERSION, mode, createdAt: payment.createdAt.toISOString() },
+    eventPacked: packEventWithoutCustomer({ apiVersion: API_VERSION, mode }, serialized),
     source: 'api',
   }
 }

@@ -1,5 +1,6 @@
 // Reads the stored records of a payment directly from the database.
 
+import { EVENT, type StoredEvent, toEventRow } from '../../src/events/event.ts'
 import { type Db, sql } from '../../src/kit/db/db.ts'
 
 export interface MoveRow {
@@ -36,14 +37,15 @@ export interface EventRow {
   body: any
 }
 
-const selectEvents = sql<EventRow>`
-select id, type, version, resource_type as "resourceType", created_at as "createdAt", body
+const selectEvents = sql<StoredEvent>`
+select ${EVENT.select()}
 from events
 where resource_id = $1
 order by version`
 
-export function eventsOf(db: Db, paymentId: string): Promise<EventRow[]> {
-  return db.query(selectEvents, [paymentId])
+export async function eventsOf(db: Db, paymentId: string): Promise<EventRow[]> {
+  const rows = await db.query(selectEvents, [paymentId])
+  return rows.map((row) => ({ ...row, ...toEventRow(row) }))
 }
 
 const selectPostings = sql<{ kind: string; account: string; currency: string; amountMinor: bigint }>`

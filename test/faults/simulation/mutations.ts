@@ -131,10 +131,10 @@ export async function emitEventsAfterCommit(db: Db, values: readonly unknown[], 
   const events = applied.map((input) => ({
     ...{ merchant_id: input.merchant_id, id: input.event_id, type: input.event_type },
     ...{
-      resource_type: (input.event_body as { resource: Row }).resource.type,
+      resource_type: String(input.event_type).split('.')[0],
       resource_id: input.payment_id,
     },
-    ...{ version: Number(input.expected_version) + 1, body: input.event_body, created_at: input.at },
+    ...{ version: Number(input.expected_version) + 1, body: {}, created_at: input.at },
   }))
   await db.query(statementOf('insertEvents'), [JSON.stringify(events)])
   return rows

@@ -2,7 +2,7 @@
 
 import { applyMoves } from '../../../../src/payments/move-queries.ts'
 import { closeAttempt } from '../../../../src/payments/update-attempt.ts'
-import { isSame, type Kind, latest, modelStatement, readRows, timeOf } from './statement.ts'
+import { bytea, isSame, type Kind, latest, modelStatement, readRows, timeOf } from './statement.ts'
 import { type Row, sqlError, type TableAccess } from './store.ts'
 
 const KINDS: Record<string, Kind> = {
@@ -121,17 +121,24 @@ function movePayment(access: TableAccess, payment: Row, input: Row): Row {
 function writeMove(access: TableAccess, input: Row, payment: Row, guards: Guards): void {
   const { merchant_id, payment_id, from_status, to_status, status_reason: reason, proof, source, at } = input
   const { version } = payment
-  // A boundary: the service makes both.
+  // A boundary: the service makes it.
   const newAttempt = input.new_attempt as Row | null
-  const body = input.event_body as { resource: { type: string } }
   if (input.attempt_id !== null) endAttempt(access, input)
   if (newAttempt) insertNewAttempt(access, newAttempt)
   const attempt_id = input.attempt_id ?? newAttempt?.id ?? null
   const facts = { merchant_id, payment_id, version, from_status, to_status, reason, proof, source }
   access.insert('moves', { ...facts, attempt_id, at })
   const { event_id: id, event_type: type } = input
-  const resource = { resource_type: body.resource.type, resource_id: payment_id, version }
-  if (guards.event) access.insert('events', { merchant_id, id, type, ...resource, body, created_at: at })
+  const resource_type = payment.kind === 'charge' ? 'charge' : 'payment'
+  const event = {
+    id,
+    type,
+    resource_type,
+    resource_id: payment_id,
+    version,
+    packed: bytea(input.event_packed),
+  }
+  if (guards.event) access.insert('events', { merchant_id, ...event, created_at: at })
   if (input.entry_id !== null && guards.ledger) credit(access, input, payment)
 }
 

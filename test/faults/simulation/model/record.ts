@@ -6,7 +6,7 @@ import { findReference } from '../../../../src/payments/find.ts'
 import { PAYMENT } from '../../../../src/payments/payment.ts'
 import { recordPayments } from '../../../../src/payments/record-queries.ts'
 import { insertNewAttempt } from './moves.ts'
-import { isDue, type Kind, modelStatement, orderBy, pickColumns, readRows } from './statement.ts'
+import { bytea, isDue, type Kind, modelStatement, orderBy, pickColumns, readRows } from './statement.ts'
 import type { Row, TableAccess } from './store.ts'
 
 const KINDS: Record<string, Kind> = {
@@ -129,7 +129,7 @@ function upsertCustomer(access: TableAccess, input: Row): Row {
 function insertCustomerEvent(access: TableAccess, input: Row): void {
   const { merchant_id, customer_event_id: id, customer_id: uuid, created_at: at } = input
   // A boundary: the service makes the body.
-  const base = input.event_body as Row
+  const base = input.envelope as Row
   const resource = { type: 'customer', uuid, version: 1 }
   const { customer_firstname: firstname, customer_lastname: lastname } = input
   const { customer_email: email, customer_country: country, customer_phone: phone } = input
@@ -158,13 +158,10 @@ function write(access: TableAccess, input: Row, customer_id: string): Row {
 }
 
 function writeEvent(access: TableAccess, input: Row, customerId: string): void {
-  // A boundary: the service makes the body, and a payment in it has a customer.
-  const base = input.event_body as { resource: { type: string }; data: { customer: Row } }
-  const customer = { ...base.data.customer, uuid: customerId }
-  const body = { ...base, data: { ...base.data, customer } }
   const { merchant_id, event_id: id, event_type: type, id: resource_id, created_at } = input
-  const resource_type = base.resource.type
-  access.insert('events', { merchant_id, id, type, resource_type, resource_id, version: 1, body, created_at })
+  const packed = Buffer.concat([bytea(input.event_packed), hex(customerId.replaceAll('-', '')) as Buffer])
+  const resource = { resource_type: input.kind === 'charge' ? 'charge' : 'payment', resource_id, version: 1 }
+  access.insert('events', { merchant_id, id, type, ...resource, packed, created_at })
 }
 
 const once = (db: Parameters<typeof findKey>[0]) =>

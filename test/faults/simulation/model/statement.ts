@@ -70,6 +70,9 @@ function readValue(value: unknown, kind: Kind | undefined): unknown {
   return kind === 'date' ? new Date(value as string) : BigInt(value as string)
 }
 
+/** Of PostgreSQL's text of bytes. */
+export const bytea = (text: unknown) => Buffer.from(String(text).slice(2), 'hex')
+
 /** For ordering: dates by their time, null as later than every date. */
 export function timeOf(value: unknown): number {
   return value === null || value === undefined ? Number.POSITIVE_INFINITY : (value as Date).getTime()

@@ -137,7 +137,7 @@ export function moneyTables(): Rules {
     events: table({
       columns: {
         ...nullColumns('merchant_id', 'id', 'type', 'resource_type', 'resource_id', 'version', 'body'),
-        created_at: null,
+        ...nullColumns('packed', 'created_at'),
       },
       uniques: {
         version: (row) => compositeKey(row.merchant_id, row.resource_type, row.resource_id, row.version),
