@@ -14,7 +14,8 @@ export async function captureStatements(work: () => Promise<unknown>): Promise<C
   const { query } = pg.Client.prototype
   const captureQuery = function (this: pg.Client, ...args: unknown[]) {
     const [first] = args
-    if (isPrepared(first)) captured.push({ text: first.text, values: [...first.values] })
+    const sent: unknown[] = isPipeline(first) ? [...first.reads] : [first]
+    for (const { text, values } of sent.filter(isPrepared)) captured.push({ text, values: [...values] })
     return Reflect.apply(query, this, args)
   }
   // A boundary: the method has several signatures, and this wrapper passes all of them on.
@@ -29,4 +30,9 @@ export async function captureStatements(work: () => Promise<unknown>): Promise<C
 
 function isPrepared(args: unknown): args is { name: string } & Captured {
   return typeof args === 'object' && args !== null && 'name' in args && 'text' in args && 'values' in args
+}
+
+/** Several reads in one round trip (src/kit/db/shared-reads.ts). */
+function isPipeline(args: unknown): args is { reads: readonly Captured[] } {
+  return typeof args === 'object' && args !== null && 'reads' in args
 }

@@ -4,7 +4,7 @@
 import { COUNT_CAP } from '../core/page.ts'
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import { listRows, listStatements } from '../kit/db/list-statements.ts'
-import { operatorList, readOperatorList } from '../kit/db/operator-list.ts'
+import { operatorList, readOperatorList } from '../kit/db/lists/operator-list.ts'
 import type { CountedRows, ListWindow } from '../kit/db/pagination.ts'
 import { firstRow } from '../kit/db/rows.ts'
 import { CASE, type CaseDetails, type CaseFacts, type CaseRow, type Proposal } from './case.ts'

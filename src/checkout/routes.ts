@@ -2,14 +2,14 @@ import { Type } from 'typebox'
 import { ApiError, errorFromIssues } from '../core/errors.ts'
 import { created, ok, type Route, route } from '../kit/http/route.ts'
 import { described, UuidInput, UuidParams } from '../kit/http/schema.ts'
-import { verifyPayment } from '../outcomes/verify.ts'
+import { checkStatus } from '../outcomes/status-check.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { INITIATE_BODY_EXAMPLE, INITIATED_EXAMPLE, PAYMENT_EXAMPLE } from '../payments/examples.ts'
-import { requirePayment } from '../payments/find.ts'
+import { requireWholePayment, type WholePayment } from '../payments/find.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { InitiatedPayment, PaymentRecord } from '../payments/schema.ts'
 import { isOpen, isUnpaid } from '../payments/states.ts'
-import { serializeInitiated, serializePayment } from '../payments/views.ts'
+import { serializeInitiated, serializePayment, serializeWhole } from '../payments/views.ts'
 import { cancelPayment } from './cancel.ts'
 import { initiatePayment } from './initiate.ts'
 import { InitiateBody, initiateIssues, toInitiateInput } from './input.ts'
@@ -73,7 +73,8 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
       examples: { data: PAYMENT_EXAMPLE },
       handle: async ({ merchant, query }) => {
         const name = identifierOf(query.reference, query.uuid)
-        return ok('Payment verified.', await serializePayment(app, await verifyPayment(app, merchant, name)))
+        const whole = await requireWholePayment(app, merchant, name)
+        return ok('Payment verified.', await verifiedRecord(app, whole))
       },
     }),
     route({
@@ -90,9 +91,9 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
       errors: ['invalid_uuid', 'payment_not_found'],
       examples: { data: PAYMENT_EXAMPLE },
       handle: async ({ merchant, params }) => {
-        const payment = await requirePayment(app, merchant, { uuid: params.uuid })
-        if (payment.kind !== 'checkout') throw new ApiError('payment_not_found')
-        return ok('Payment retrieved.', await serializePayment(app, payment))
+        const whole = await requireWholePayment(app, merchant, { uuid: params.uuid })
+        if (whole.payment.kind !== 'checkout') throw new ApiError('payment_not_found')
+        return ok('Payment retrieved.', serializeWhole(app, whole))
       },
     }),
     route({
@@ -114,6 +115,12 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
       },
     }),
   ]
+}
+
+/** The stored payment if it is final or the gateway does not answer. */
+async function verifiedRecord(app: PaymentsApp, whole: WholePayment) {
+  if (!isUnpaid(whole.payment.status)) return serializeWhole(app, whole)
+  return serializePayment(app, await checkStatus(app, whole.payment, 'verify'))
 }
 
 function messageOf({ status }: PaymentRow, replayed: boolean): string {

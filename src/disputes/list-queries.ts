@@ -1,7 +1,7 @@
 // The list of disputes, the nearest deadline first.
 
 import type { Db } from '../kit/db/db.ts'
-import { operatorList, readOperatorList } from '../kit/db/operator-list.ts'
+import { operatorList, readOperatorList } from '../kit/db/lists/operator-list.ts'
 import type { ListWindow } from '../kit/db/pagination.ts'
 import { DISPUTE, type DisputeRow } from './dispute.ts'
 

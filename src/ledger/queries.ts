@@ -4,7 +4,7 @@
 // locks more rows than the limit.
 
 import type { Currency } from '../core/currency.ts'
-import { type Db, sql, type Tx } from '../kit/db/db.ts'
+import { type Db, shared, sql, type Tx } from '../kit/db/db.ts'
 import { BACKLOG_LIMIT, type Backlog } from '../kit/observability/backlog.ts'
 
 export interface BalanceRow {
@@ -15,7 +15,7 @@ export interface BalanceRow {
 }
 
 // Adds folded balances and unfolded deltas in one snapshot. The fold moves rows between the two in one statement.
-const selectBalancesStatement = sql<BalanceRow>`
+const selectBalancesStatement = shared(sql<BalanceRow>`
 select
   currency,
   sum(available_minor)::bigint as "availableMinor",
@@ -35,7 +35,7 @@ from (
   where merchant_id = $1
 ) parts
 group by currency
-order by currency`
+order by currency`)
 
 export async function selectBalances(db: Db, merchantId: string): Promise<BalanceRow[]> {
   return db.query(selectBalancesStatement, [merchantId])

@@ -2,11 +2,12 @@
 
 import { ApiError, requireFound } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
+import { METHOD, type MethodRow } from '../customers/method.ts'
 import type { Db, Tx } from '../kit/db/db.ts'
 import { firstRow } from '../kit/db/rows.ts'
 import type { PaymentsApp } from './app.ts'
-import type { AttemptRow } from './attempt.ts'
-import type { LockedPayment, PaymentRow } from './payment.ts'
+import { ATTEMPT, type AttemptRow } from './attempt.ts'
+import { type LockedPayment, PAYMENT, type PaymentRow } from './payment.ts'
 import {
   type ReferenceRow,
   selectAttempts,
@@ -18,6 +19,8 @@ import {
   selectPaymentForUpdate,
   selectPayments,
   selectReferences,
+  selectWholePayment,
+  selectWholePaymentByReference,
 } from './queries.ts'
 
 export type PaymentIdentifier = { reference: string } | { uuid: string }
@@ -57,6 +60,33 @@ export async function requirePayment(
       ? await findPayment(app.db, merchant.id, name.uuid)
       : await findPaymentByReference(app.db, merchant.id, name.reference)
   return requireFound(payment, 'payment_not_found')
+}
+
+/** A payment with its attempts, first to last, and the saved method that it has. */
+export interface WholePayment {
+  payment: PaymentRow
+  attempts: AttemptRow[]
+  method: MethodRow | null
+}
+
+const paymentOf = PAYMENT.joinedReader('p')
+const attemptOf = ATTEMPT.joinedReader('a')
+const savedMethodOf = METHOD.joinedReader('m')
+
+/** In one statement: the most frequent read. */
+export async function requireWholePayment(
+  app: PaymentsApp,
+  merchant: Merchant,
+  name: PaymentIdentifier,
+): Promise<WholePayment> {
+  const rows =
+    'uuid' in name
+      ? await app.db.query(selectWholePayment, [merchant.id, name.uuid])
+      : await app.db.query(selectWholePaymentByReference, [merchant.id, name.reference])
+  const row = requireFound(rows[0], 'payment_not_found')
+  const payment = requireFound(paymentOf(row), 'payment_not_found')
+  const attempts = rows.flatMap((one) => attemptOf(one) ?? [])
+  return { payment, attempts, method: savedMethodOf(row) ?? null }
 }
 
 export async function requireCharge(app: PaymentsApp, merchant: Merchant, uuid: string): Promise<PaymentRow> {

@@ -1,9 +1,10 @@
 // The statements over payments, references and attempts, except the two of the money path (record-queries.ts and
 // move-queries.ts). The functions that run them are in find.ts and update-attempt.ts.
 
-import { sql } from '../kit/db/db.ts'
-import { ATTEMPT_COLUMNS, type AttemptRow } from './attempt.ts'
-import { type LockedPayment, PAYMENT_COLUMNS, type PaymentRow } from './payment.ts'
+import { METHOD } from '../customers/method.ts'
+import { shared, sql } from '../kit/db/db.ts'
+import { ATTEMPT, ATTEMPT_COLUMNS, type AttemptRow } from './attempt.ts'
+import { type LockedPayment, PAYMENT, PAYMENT_COLUMNS, type PaymentRow } from './payment.ts'
 
 export interface ReferenceRow {
   paymentId: string
@@ -30,6 +31,27 @@ select ${PAYMENT_COLUMNS}
 from payment_references r
 join payments p on p.merchant_id = r.merchant_id and p.id = r.payment_id
 where r.merchant_id = $1 and r.reference = $2`
+
+// A row for each attempt, or one for a payment without any: what a record of the API is made of.
+const WHOLE_PAYMENT = [PAYMENT.selectJoined('p'), ATTEMPT.selectJoined('a'), METHOD.selectJoined('m')].join(
+  ', ',
+)
+const ATTEMPTS_AND_METHOD = `
+left join attempts a on a.merchant_id = p.merchant_id and a.payment_id = p.id
+left join payment_methods m on m.merchant_id = p.merchant_id and m.id = p.payment_method_id`
+
+export const selectWholePayment = shared(sql<object>`
+select ${WHOLE_PAYMENT}
+from payments p${ATTEMPTS_AND_METHOD}
+where p.merchant_id = $1 and p.id = $2
+order by a.number`)
+
+export const selectWholePaymentByReference = shared(sql<object>`
+select ${WHOLE_PAYMENT}
+from payment_references r
+join payments p on p.merchant_id = r.merchant_id and p.id = r.payment_id${ATTEMPTS_AND_METHOD}
+where r.merchant_id = $1 and r.reference = $2
+order by a.number`)
 
 // The access code is a capability for one payment of one merchant, so this statement has no merchant condition.
 export const selectPaymentByAccessHash = sql<PaymentRow>`

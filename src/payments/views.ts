@@ -7,7 +7,7 @@ import { findSavedMethod, findSavedMethods } from '../customers/service.ts'
 import type { Tx } from '../kit/db/db.ts'
 import type { PaymentsApp } from './app.ts'
 import type { AttemptRow, PaymentWithAttempt } from './attempt.ts'
-import { findPayment, findPayments, listAttempts, listAttemptsOfPayments } from './find.ts'
+import { findPayment, findPayments, listAttempts, listAttemptsOfPayments, type WholePayment } from './find.ts'
 import type { PaymentRow } from './payment.ts'
 import { type PaymentSecrets, toChargeRecord, toInitiatedPayment, toPaymentRecord } from './schema.ts'
 
@@ -37,12 +37,12 @@ export async function serializePayment(app: PaymentsApp, payment: PaymentRow) {
     listAttempts(app.db, payment.merchantId, payment.id),
     methodOf(app, payment),
   ])
-  return toPaymentRecord(
-    payment,
-    attempts,
-    method ? serializeMethod(app, method) : null,
-    secretsOf(app, payment),
-  )
+  return serializeWhole(app, { payment, attempts, method })
+}
+
+export function serializeWhole(app: PaymentsApp, { payment, attempts, method }: WholePayment) {
+  const view = method ? serializeMethod(app, method) : null
+  return toPaymentRecord(payment, attempts, view, secretsOf(app, payment))
 }
 
 export async function serializeCharge(
@@ -80,9 +80,8 @@ export async function serializePayments(app: PaymentsApp, payments: readonly Pay
   ])
   const attemptsOf = Map.groupBy(attempts, ({ paymentId }) => paymentId)
   return payments.map((payment) => {
-    const method = methods.get(payment.paymentMethodId ?? '')
-    const view = method ? serializeMethod(app, method) : null
-    return toPaymentRecord(payment, attemptsOf.get(payment.id) ?? [], view, secretsOf(app, payment))
+    const method = methods.get(payment.paymentMethodId ?? '') ?? null
+    return serializeWhole(app, { payment, attempts: attemptsOf.get(payment.id) ?? [], method })
   })
 }
 

@@ -1,7 +1,7 @@
 // The statements that list, assign and close breaks.
 
 import { type Db, sql } from '../kit/db/db.ts'
-import { operatorList, readOperatorList } from '../kit/db/operator-list.ts'
+import { operatorList, readOperatorList } from '../kit/db/lists/operator-list.ts'
 import type { ListWindow } from '../kit/db/pagination.ts'
 import { firstRow } from '../kit/db/rows.ts'
 import { OF_EVERYBODY, OF_ONE_MERCHANT, OF_VIEWER } from './queries.ts'

@@ -2,7 +2,7 @@
 // many merchants. A merchant sees those of its own accounts.
 
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
-import { operatorList, readOperatorList } from '../kit/db/operator-list.ts'
+import { operatorList, readOperatorList } from '../kit/db/lists/operator-list.ts'
 import type { ListWindow } from '../kit/db/pagination.ts'
 import { firstRow } from '../kit/db/rows.ts'
 import type { BreakKind } from './compare.ts'

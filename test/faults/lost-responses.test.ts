@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
 import { startAttempt } from '../../src/checkout/start-attempt.ts'
 import type { Outcome } from '../../src/gateways/gateway.ts'
-import { verifyPayment } from '../../src/outcomes/verify.ts'
+import { checkStatus } from '../../src/outcomes/status-check.ts'
 import { pathOf } from '../support/payment-records.ts'
 import {
   CARD,
@@ -160,8 +160,8 @@ describe('two processes', () => {
     const { id } = await rig.charge()
     const { gatewayKey } = await rig.attempt(id)
     const apps = [rig.app, rig.anotherApp(), rig.anotherApp()]
-    const verifyEverywhere = () =>
-      Promise.all(apps.flatMap((app) => [1, 2].map(() => verifyPayment(app, rig.merchant, { uuid: id }))))
+    const verify = async (app: typeof rig.app) => checkStatus(app, await rig.payment(id), 'verify')
+    const verifyEverywhere = () => Promise.all(apps.flatMap((app) => [verify(app), verify(app)]))
     const statusChecks = () => gateway.calls.filter((call) => call === `verify ${gatewayKey}`).length
 
     gateway.answers('verify', PENDING)

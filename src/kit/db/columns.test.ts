@@ -20,6 +20,14 @@ describe('a column table', () => {
     assert.equal(TABLE.select('', ['id', 'amountMinor']), 'id, amount_minor as "amountMinor"')
   })
 
+  it('selects a joined row and reads it back, or nothing where an outer join found none', () => {
+    const pair = columnTable({ id: column<string>('uuid'), amountMinor: column<bigint>('bigint') })
+    assert.equal(pair.selectJoined('p'), 'p.id as "p.id", p.amount_minor as "p.amountMinor"')
+    const read = pair.joinedReader('p')
+    assert.deepEqual(read({ 'p.id': 'a', 'p.amountMinor': 5n, 'q.id': 'b' }), { id: 'a', amountMinor: 5n })
+    assert.equal(read({ 'p.id': null, 'p.amountMinor': null }), undefined)
+  })
+
   it('lists the SQL names for an insert', () => {
     assert.equal(TABLE.list(), 'id, amount_minor, gateway_key, created_at, token_hash')
     assert.equal(TABLE.list(['id', 'key'], 'i'), 'i.id, i.gateway_key')

@@ -40,6 +40,10 @@ export interface ColumnTable<Table extends Columns> {
   except(...names: (keyof Table & string)[]): (keyof Table & string)[]
   /** `p.merchant_id as "merchantId", …`, of all columns or of those that are named. */
   select(alias?: string, names?: readonly (keyof Table & string)[]): string
+  /** `a.id as "a.id", …`, for a statement that joins rows of several tables. */
+  selectJoined(alias: string): string
+  /** Takes the row of this table out of a joined one; undefined where an outer join found none. */
+  joinedReader(alias: string): (row: object) => RowOf<{ columns: Table }> | undefined
   /** `merchant_id, id, …`, for an insert and for the select that feeds it. */
   list(names?: readonly (keyof Table & string)[], alias?: string): string
   /** `merchant_id uuid, id uuid, …`, for jsonb_to_recordset. */
@@ -78,6 +82,19 @@ export function columnTable<const Table extends Columns>(columns: Table): Column
           return sqlName(name) === name ? column : `${column} as "${name}"`
         })
         .join(', '),
+    selectJoined: (alias) => all.map((name) => `${qualified(name, alias)} as "${alias}.${name}"`).join(', '),
+    joinedReader(alias) {
+      const names = all.map((name) => [name, `${alias}.${name}`] as const)
+      const [, key] = names[0] ?? ['', '']
+      return (row) => {
+        const values = row as Record<string, unknown>
+        if (values[key] === null) return undefined
+        const own: Record<string, unknown> = {}
+        for (const [name, joined] of names) own[name] = values[joined]
+        // A boundary: the statement has every column of selectJoined.
+        return own as RowOf<{ columns: Table }>
+      }
+    },
     list: (names = all, alias = '') => names.map((name) => qualified(name, alias)).join(', '),
     recordset: (names = all) => names.map((name) => `${sqlName(name)} ${columns[name]?.type}`).join(', '),
     placeholders: (names = all, first = 1) => names.map((_, index) => `$${first + index}`).join(', '),

@@ -3,13 +3,17 @@
 
 import { createHash } from 'node:crypto'
 import pg from 'pg'
-import { markDistributed, type QueryScope, scopeOf, UNSCOPED } from './tenant-query.ts'
+import { createBatcher } from './batch.ts'
+import { type SharedRead, sendTogether } from './shared-reads.ts'
+import { isDistributed, markDistributed, type QueryScope, scopeOf, UNSCOPED } from './tenant-query.ts'
 
 export interface Statement<Row> {
   readonly name: string
   readonly text: string
   /** Whether it may change rows, also in a with clause. */
   readonly isWrite?: boolean
+  /** Concurrent ones of requests share a round trip (shared-reads.ts). */
+  readonly isShared?: boolean
   /** Only a type: the row that the statement returns. */
   readonly row?: Row
 }
@@ -27,6 +31,13 @@ export function sql<Row>(strings: TemplateStringsArray, ...fragments: string[]):
   const statement: Statement<Row> = { name, text, isWrite: WRITE_WORDS.test(text) }
   statements.set(name, statement)
   return statement
+}
+
+/** A read of few rows by a key, with texts as values: the others of its round trip wait for it. */
+export function shared<Row>(statement: Statement<Row>): Statement<Row> {
+  const marked = { ...statement, isShared: true }
+  statements.set(statement.name, marked)
+  return marked
 }
 
 /** Every statement of the modules loaded so far. */
@@ -197,8 +208,19 @@ export function connectDb(options: DbOptions): ConnectedDb {
     }
   }
 
+  const readShared = createBatcher<SharedRead, unknown[]>({
+    run: (reads) => withClient((client) => runShared(client, reads, responseTimeoutMs)),
+    ...SHARED_READS,
+    shouldSplit: (error) => !(error instanceof DbUnavailable),
+  })
+
   const dbFor = (scope: QueryScope): Db => ({
-    async query(statement, values = []) {
+    async query<Row>(statement: Statement<Row>, values: readonly unknown[] = []) {
+      if (statement.isShared && scope.setter && options.preparedStatements !== false) {
+        const name = `${scope.prefix}${statement.name}`
+        // A boundary: as in runStatement. Shared reads have texts as values.
+        return readShared({ scope, name, text: statement.text, values: values as string[] }) as Promise<Row[]>
+      }
       const { rows, rowCount } = await retryDeadlocks(() =>
         withClient((client) =>
           runStatement(client, scope, withPreparedName(statement), values, responseTimeoutMs),
@@ -222,6 +244,23 @@ export function connectDb(options: DbOptions): ConnectedDb {
     poolStats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     writeCount: () => writes,
   }
+}
+
+// A second batch may run beside the first: more of them would have fewer reads each.
+const SHARED_READS = { maxSize: 32, concurrency: 2 }
+
+async function runShared(
+  client: pg.PoolClient,
+  reads: readonly SharedRead[],
+  timeoutMs: number,
+): Promise<unknown[][]> {
+  if (!isDistributed(client)) return sendTogether(client, reads, typeParsers, timeoutMs)
+  const results: unknown[][] = []
+  for (const { scope, name, text, values } of reads)
+    results.push(
+      (await scope.send(client, { name, text, values: [...values], query_timeout: timeoutMs })).rows,
+    )
+  return results
 }
 
 const rejectScript = () => Promise.reject(new Error('a tenant-scoped handle runs only prepared statements'))

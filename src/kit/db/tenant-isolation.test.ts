@@ -27,6 +27,9 @@ function statement<Row>(text: string): Statement<Row> {
   return { name: `of_this_test_${statements}`, text }
 }
 
+/** Concurrent ones share a round trip. */
+const sharedStatement = <Row>(text: string): Statement<Row> => ({ ...statement<Row>(text), isShared: true })
+
 await unscopedDb.script(`
   insert into merchants (id, name, mode, created_at, updated_at)
   values ('${ONE}', 'One', 'test', now(), now()), ('${TWO}', 'Two', 'test', now(), now());
@@ -75,6 +78,44 @@ describe('row-level security', () => {
       seen,
       handles.map((_, number) => ['One Two', 'One', 'Two'][number % 3]),
     )
+  })
+
+  it('separates merchants whose reads share a round trip', async () => {
+    const read = sharedStatement<{ name: string; at: Date }>(
+      'select firstname as name, now() as at from customers',
+    )
+    const merchants = Array.from({ length: 60 }, (_, number) => (number % 3 === 0 ? TWO : ONE))
+    const seen = await Promise.all(merchants.map((id) => unscopedDb.forMerchant(id).query(read)))
+    assert.deepEqual(
+      seen.map((rows) => rows.map(({ name }) => name)),
+      merchants.map((id) => [id === ONE ? 'One' : 'Two']),
+    )
+    const transactions = new Set(seen.flat().map(({ at }) => at.getTime()))
+    assert.ok(transactions.size < merchants.length / 2, `${transactions.size} transactions`)
+    assert.equal(await namesFor(unscopedDb), 'One Two')
+  })
+
+  it('shares no read of the service itself, and reads the same values as alone', async () => {
+    const text = `
+      select 9007199254740993 as big, null as nothing, now() - now() = '0' as yes, $1::timestamptz as at, '{"a":1}'::jsonb as json`
+    const read = sharedStatement<object>(text)
+    const values = ['2026-03-14T09:26:53.589Z']
+    const alone = await unscopedDb.query(statement<object>(text), values)
+    assert.deepEqual(await unscopedDb.query(read, values), alone)
+    for (let times = 0; times < 3; times += 1)
+      assert.deepEqual(await unscopedDb.forMerchant(ONE).query(read, values), alone)
+    assert.equal(await namesFor(unscopedDb), 'One Two')
+  })
+
+  it('fails a read that shares a round trip alone', async () => {
+    const read = sharedStatement<{ share: number }>('select 12 / $1::integer as share')
+    const divide = (by: string) => unscopedDb.forMerchant(ONE).query(read, [by])
+    const settled = await Promise.allSettled(['1', '2', '0', '3'].map(divide))
+    assert.deepEqual(
+      settled.map((one) => (one.status === 'fulfilled' ? one.value[0]?.share : sqlStateOf(one.reason))),
+      [12, 6, '22012', 4],
+    )
+    assert.deepEqual(await divide('4'), [{ share: 3 }])
   })
 
   it('shows no rows to the tenant role without a merchant', async () => {

@@ -14,6 +14,8 @@ export interface QueryScope {
   prefix: string
   /** A single statement outside a transaction. */
   send(client: pg.PoolClient, query: SentQuery): Promise<pg.QueryResult>
+  /** Sets the tenant; absent where a statement has none, or has more than a tenant. */
+  setter?: Setter
 }
 
 /** Sees the rows of every merchant. */
@@ -24,7 +26,7 @@ export const UNSCOPED: QueryScope = {
 }
 
 /** Sets the tenant role, the actor of the audit log (audit-context.ts), or both, for one transaction. */
-interface Setter {
+export interface Setter {
   name: string
   text: string
   values: string[]
@@ -52,6 +54,8 @@ export function markDistributed(client: pg.PoolClient): void {
   distributed.add(client)
 }
 
+export const isDistributed = (client: pg.PoolClient) => distributed.has(client)
+
 function settingsOf(merchantId: string | undefined, audit: string | undefined): string[] {
   const tenant = ['set local role cowry_merchant', `set local app.merchant_id = '${merchantId}'`]
   return [
@@ -72,17 +76,17 @@ export function scopeOf(merchantId: string | undefined, audit?: string): QuerySc
     throw new Error('the id of a merchant is a UUID')
   const setter = setterOf(merchantId, audit)
   if (!setter) return UNSCOPED
-  const settings = settingsOf(merchantId, audit)
   return {
     begin: async (client, timeoutMs) => {
       if (!distributed.has(client)) return run(client, `begin; ${withValues(setter)}`, timeoutMs)
-      for (const text of ['begin', ...settings]) await run(client, text, timeoutMs)
+      for (const text of ['begin', ...settingsOf(merchantId, audit)]) await run(client, text, timeoutMs)
     },
     prefix: merchantId === undefined ? '' : 'm',
     send: (client, query) =>
       distributed.has(client)
-        ? sendInTransaction(client, settings, query)
+        ? sendInTransaction(client, settingsOf(merchantId, audit), query)
         : sendScoped(client, setter, query),
+    ...(merchantId !== undefined && audit === undefined && { setter }),
   }
 }
 

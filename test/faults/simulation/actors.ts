@@ -10,7 +10,8 @@ import { startAttempt } from '../../../src/checkout/start-attempt.ts'
 import { type CheckoutView, requireCheckout } from '../../../src/checkout/view.ts'
 import type { Merchant } from '../../../src/core/merchant.ts'
 import { money } from '../../../src/core/money.ts'
-import { verifyPayment } from '../../../src/outcomes/verify.ts'
+import { checkStatus } from '../../../src/outcomes/status-check.ts'
+import { requirePayment } from '../../../src/payments/find.ts'
 import type { PaymentRow } from '../../../src/payments/payment.ts'
 import { openAccessCode } from '../../../src/payments/views.ts'
 import { requestRefund } from '../../../src/refunds/request.ts'
@@ -112,7 +113,9 @@ async function verifyAndRefund(world: World, payment: PaymentRow): Promise<void>
   let current = payment
   for (let looks = sim.prng.nextInt(3); looks > 0 && current.status !== 'successful'; looks -= 1) {
     await pause(world, sim.prng.between(500, 15_000))
-    const seen = await retryUntilAnswered(world, 'verify', ({ app }) => verifyPayment(app, merchant, name))
+    const verify = async ({ app }: Machine) =>
+      checkStatus(app, await requirePayment(app, merchant, name), 'verify')
+    const seen = await retryUntilAnswered(world, 'verify', verify)
     if (seen) invariants.observePayment(seen)
     current = seen ?? current
   }

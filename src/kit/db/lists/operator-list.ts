@@ -1,9 +1,9 @@
 // The lists of operators: over all merchants, in one order, with keyset pagination.
 
-import { COUNT_CAP } from '../../core/page.ts'
-import { areSeveral, type Cells, inEveryCell } from '../cells/cells.ts'
-import { type Statement, sql, type Tx } from './db.ts'
-import type { CountedRows, ListWindow } from './pagination.ts'
+import { COUNT_CAP } from '../../../core/page.ts'
+import { areSeveral, type Cells, inEveryCell } from '../../cells/cells.ts'
+import { type Statement, sql, type Tx } from '../db.ts'
+import type { CountedRows, ListWindow } from '../pagination.ts'
 
 export interface OperatorList<Row> {
   page: Statement<Row>
