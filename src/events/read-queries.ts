@@ -23,7 +23,7 @@ const ALL = listStatements<StoredEvent>(SOURCE)
 
 const OF_TYPE = listStatements<StoredEvent>({ ...SOURCE, filter: 'e.type = $4', filterValues: 1 })
 
-// The index over a resource begins with its type, so the filter names every type.
+// The index over a resource continues with its type, so the filter names every type.
 const OF_RESOURCE = listStatements<StoredEvent>({
   ...SOURCE,
   filter: 'e.resource_type = any($4::text[]) and e.resource_id = $5 and ($6::text is null or e.type = $6)',

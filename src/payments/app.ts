@@ -15,6 +15,7 @@ import type { Failpoints } from '../kit/failpoints.ts'
 import type { Counters } from '../kit/observability/counters.ts'
 import type { Log } from '../kit/observability/log.ts'
 import type { MerchantProfile } from '../merchants/profiles.ts'
+import { mergingReferences } from './merge-references.ts'
 import { applyMoves, type MoveInput } from './move-queries.ts'
 import type { PaymentRow } from './payment.ts'
 import { type RecordInput, type RecordResult, recordPayments } from './record-queries.ts'
@@ -120,7 +121,7 @@ export function createPaymentWriters(
       perCell(cells, () =>
         createBatcher({
           ...options,
-          run: (inputs: readonly RecordInput[]) => recordPayments(db, inputs),
+          run: mergingReferences(db, (inputs: readonly RecordInput[]) => recordPayments(db, inputs)),
         }),
       ),
     ),

@@ -140,7 +140,7 @@ export function moneyTables(): Rules {
         ...nullColumns('packed', 'created_at'),
       },
       uniques: {
-        version: (row) => compositeKey(row.merchant_id, row.resource_type, row.resource_id, row.version),
+        version: (row) => compositeKey(row.merchant_id, row.resource_id, row.resource_type, row.version),
       },
     }),
     refunds: refunds(),
