@@ -66,6 +66,7 @@ export interface Config {
   readonly webhookPorts: readonly number[]
   readonly idempotencyRetentionDays: number
   readonly deliveryRetentionDays: number
+  readonly archiveAfterMonths: number | null
   /** 0: requests are not logged for merchants. */
   readonly requestLogDays: number
   /** Null: only the operator token can read the metrics. */

@@ -18,4 +18,18 @@ export const ENTRY_POINTS: EntryPoints = {
     const { fillDemo } = await import('./compose/demo.ts')
     return fillDemo(readConfig(env), options)
   },
+  async archive(env, options) {
+    const [{ runArchive }, { GATEWAYS }] = await Promise.all([
+      import('./compose/archive.ts'),
+      import('./compose/gateways.ts'),
+    ])
+    return runArchive(readConfig(env, GATEWAYS), options)
+  },
+  async listArchives(env) {
+    const [{ listAllArchives }, { GATEWAYS }] = await Promise.all([
+      import('./compose/archive.ts'),
+      import('./compose/gateways.ts'),
+    ])
+    return listAllArchives(readConfig(env, GATEWAYS))
+  },
 }

@@ -118,6 +118,8 @@ export const SETTINGS = {
     'Days to keep idempotency keys. A week covers a queue that was stopped over a long weekend.'),
   deliveryRetentionDays: setting('COWRY_DELIVERY_RETENTION_DAYS', '30', integer(30, 400),
     'Days to keep delivery records. Attempt logs are dropped by month.'),
+  archiveAfterMonths: optional('COWRY_ARCHIVE_AFTER_MONTHS', '24', integer(13, 240),
+    'Age in months from which cowry archive run archives finished history. Absent: it archives what --before names. Refunds and disputes of the last year need no archive.'),
   requestLogDays: setting('COWRY_REQUEST_LOG_DAYS', '7', integer(0, 90),
     'Days to keep the request log that merchants read in the dashboard. 0 keeps none.'),
   mcp: optional('COWRY_MCP', 'read', oneOf('off', 'read', 'write'),

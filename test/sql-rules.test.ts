@@ -21,6 +21,7 @@ const mutable = new Set((await db.query(selectMutableFunctions)).map(({ name }) 
 // Of a process of its own: here, other tests have registered theirs.
 const LIST = `
 import './src/app.ts'
+import './src/compose/archive.ts'
 import './src/compose/demo.ts'
 import { allStatements } from './src/kit/db/db.ts'
 console.log(JSON.stringify(allStatements().map(({ text }) => text)))`

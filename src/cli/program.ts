@@ -6,6 +6,7 @@ import { type ClientConfig, ConfigError, readClientConfig } from '../config.ts'
 import { systemClock } from '../kit/clock.ts'
 import { createHttpClient, type HttpClient } from '../kit/http/http-client.ts'
 import { systemRandom } from '../kit/random.ts'
+import { addArchiveCommands } from './commands/archive.ts'
 import { addAuditCommands } from './commands/audit.ts'
 import { addCaseCommands } from './commands/cases.ts'
 import { addCellCommands } from './commands/cells.ts'
@@ -44,6 +45,8 @@ const NO_ENTRY_POINTS: EntryPoints = {
   serve: noEntryPoint,
   writeDocs: noEntryPoint,
   fillDemo: noEntryPoint,
+  archive: noEntryPoint,
+  listArchives: noEntryPoint,
 }
 
 /** Runs one command and returns the exit code of the process. */
@@ -79,6 +82,7 @@ function buildProgram(terminal: Terminal, json: boolean, shell: Shell): Command 
   addPeopleCommands(program, shell)
   addGatewayCommands(program, shell)
   addCellCommands(program, shell)
+  addArchiveCommands(program, shell)
   addListenCommand(program, shell)
   addTriggerCommand(program, shell)
   addClockCommands(program, shell)

@@ -40,6 +40,39 @@ export interface FilledDemo {
   people: { name: string; role: string; link: string }[]
 }
 
+/** What `cowry archive run` archives. */
+export interface ArchiveOptions {
+  dir: string
+  /** The first month that stays; absent: by the settings. */
+  before?: Date
+  /** The name of a cell; absent: all of them. */
+  cell?: string
+  exportOnly: boolean
+  /** Give the space back to the file system afterwards, which locks the tables. */
+  compact: boolean
+  onProgress(line: string): void
+}
+
+/** A month of a cell that was archived. */
+export interface ArchivedMonth {
+  cell: string
+  before: string
+  dropped: { table: string; rows: number; kept: number }[]
+}
+
+/** A file of an archive, as the database knows it. */
+export interface RegisteredFile {
+  cell: string
+  before: string
+  table: string
+  state: string
+  file: string
+  sha256: string
+  bytes: number
+  rows: number
+  droppedRows: number
+}
+
 /** The programs above this folder. main.ts passes them in, so that no command imports the service. */
 export interface EntryPoints {
   /** Runs the service until a signal, and returns the exit code. */
@@ -48,6 +81,9 @@ export interface EntryPoints {
   writeDocs(): Promise<string[]>
   /** Fills the database of a staging instance with a merchant and its history. */
   fillDemo(env: Env | undefined, options: DemoOptions): Promise<FilledDemo>
+  /** Writes finished history to files and deletes it from the database. */
+  archive(env: Env | undefined, options: ArchiveOptions): Promise<ArchivedMonth[]>
+  listArchives(env: Env | undefined): Promise<RegisteredFile[]>
 }
 
 /** The environment of a command. */

@@ -16,6 +16,11 @@ export function uuidV7(now: Date, random: Uint8Array): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${hex.slice(0, 3)}-${variant}${hex.slice(4, 7)}-${hex.slice(7, 19)}`
 }
 
+/** The time of a UUIDv7, in milliseconds. */
+export function uuidTime(uuid: string): Date {
+  return new Date(Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16))
+}
+
 /** A UUIDv4 from sixteen random bytes. It does not reveal its time, and some gateways accept no other version. */
 export function uuidV4(random: Uint8Array): string {
   const hex = Buffer.from(random.subarray(0, 16)).toString('hex')

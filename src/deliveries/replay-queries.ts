@@ -1,5 +1,5 @@
 // Replays events. A replay restarts the existing delivery or creates a new one. It reads the events themselves, which stay
-// after their deliveries are purged.
+// after their deliveries are purged, until they are archived.
 
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import { firstRow } from '../kit/db/rows.ts'
@@ -143,7 +143,11 @@ batch as materialized (
     select *
     from events
     where merchant_id = a.merchant_id
-      and created_at >= greatest(a.range_from, case when a.only_undelivered then $2::timestamptz end)
+      and created_at >= greatest(
+        a.range_from,
+        case when a.only_undelivered then $2::timestamptz end,
+        (select archived_before from archive_boundaries b where b.merchant_id = a.merchant_id)
+      )
       and created_at < a.range_to
       and (created_at, id) > (coalesce(a.cursor_created_at, '-infinity'), coalesce(a.cursor_event_id, a.id))
     order by created_at, id

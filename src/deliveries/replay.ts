@@ -4,7 +4,7 @@
 import { ApiError, requireFound } from '../core/errors.ts'
 import type { EventType } from '../core/event-types.ts'
 import type { Merchant } from '../core/merchant.ts'
-import { requireEvent } from '../events/service.ts'
+import { requireEvent, requireReplayableEvent } from '../events/service.ts'
 import type { Tx } from '../kit/db/db.ts'
 import { createIdempotently, type IdempotentResult } from '../kit/db/idempotency.ts'
 import { requireEnabled, requireEndpoint } from '../webhook-endpoints/endpoints.ts'
@@ -16,7 +16,7 @@ import { countQueuedReplays, findReplay, insertReplay, queueReplay, replayEvent 
 // Queued replays of all merchants are processed in turn, so one merchant must not queue many.
 export const MAX_QUEUED_REPLAYS = 10
 
-// The minimum retention of finished deliveries. Events themselves stay and can be replayed at any time.
+// The minimum retention of finished deliveries. Events themselves stay and can be replayed until they are archived.
 export const RETENTION_DAYS = 30
 
 export interface RangeInput {
@@ -47,7 +47,7 @@ export async function replayOne(
   const claim = { merchantId: merchant.id, key, operation, input: { eventId, ...input } }
   return createIdempotently(app, claim, {
     async make(tx, id) {
-      await requireEvent({ db: tx }, merchant, eventId)
+      await requireReplayableEvent(tx, merchant, eventId)
       const endpointId = await resolveTarget(tx, merchant, input.endpoint)
       const now = app.clock.now()
       const deliveries = await replayEvent(tx, merchant.id, now, eventId, endpointId)

@@ -1,12 +1,14 @@
 // The transactional outbox. An event is written in the transaction of the change that it reports. Payments write their events
 // inside their own statements; every other slice calls recordEvents. Merchants read events back exactly as written.
 
-import { requireFound } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { EventType } from '../core/event-types.ts'
+import { uuidTime } from '../core/ids.ts'
 import type { Merchant, Mode } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Signer } from '../kit/crypto.ts'
 import type { Db, Tx } from '../kit/db/db.ts'
+import { archivedBefore } from '../kit/db/lists/archive-boundary.ts'
 import { type ListQuery, type Page, paginate } from '../kit/db/pagination.ts'
 import type { Random } from '../kit/random.ts'
 import type { EventRow } from './event.ts'
@@ -82,7 +84,21 @@ export async function recordEvents(
 }
 
 export async function requireEvent(app: { db: Tx }, merchant: Merchant, id: string): Promise<EventRow> {
-  return requireFound(await findEvent(app.db, merchant.id, id), 'event_not_found')
+  const event = await findEvent(app.db, merchant.id, id)
+  return event ?? throwMissing(await archivedBefore(app.db, merchant.id), uuidTime(id))
+}
+
+/** An event that may be archived meanwhile cannot be replayed. */
+export async function requireReplayableEvent(tx: Tx, merchant: Merchant, id: string): Promise<void> {
+  const { createdAt } = await requireEvent({ db: tx }, merchant, id)
+  const boundary = await archivedBefore(tx, merchant.id)
+  if (boundary !== null && createdAt < boundary) throwMissing(boundary, createdAt)
+}
+
+function throwMissing(boundary: Date | null, at: Date): never {
+  if (boundary === null || at >= boundary) throw new ApiError('event_not_found')
+  const month = boundary.toISOString().slice(0, 7)
+  throw new ApiError('event_not_found', { message: `Events before ${month} are archived. Ask the operator.` })
 }
 
 /** Lists the events of a merchant, optionally of one type or one resource. */

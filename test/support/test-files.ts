@@ -48,7 +48,7 @@ export const LARGER_FORMS = [
   'test/guides/samples.test.ts',
   'src/people/limits.test.ts',
   'test/gateways/{stripe/stripe,tokenpay/tokens,mtn-momo/{denials,preapproval},daraja/refunds,chapa/chapa,*/{conformance,schedules},schemas/{requests,responses}}.test.ts',
-  'test/api/{audit-chain,canaries,catalog,dashboard-access,demo,gateway-webhooks,inputs-addresses,keys-proxy,keys-scopes,pages-links}.test.ts',
+  'test/api/{archive,audit-chain,canaries,catalog,dashboard-access,demo,gateway-webhooks,inputs-addresses,keys-proxy,keys-scopes,pages-links}.test.ts',
   'test/api/{payments-list,reseal,test-clock,workers}.test.ts',
   'packages/sdk/test/lost-responses.test.ts',
   ...(HAS_BROWSER ? ['test/browser/*.test.ts'] : []),

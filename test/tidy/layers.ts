@@ -51,6 +51,7 @@ export const LAYERS: readonly Readonly<Record<string, string>>[] = [
     'returning-payers': 'saved methods that the checkout page offers to a returning payer',
   },
   {
+    archive: 'writes finished history to files and deletes it',
     audit:
       'the audit log: who changed what, chained by hashes. Triggers write it, this folder reads and verifies it',
     links: 'payment links and their slots',

@@ -49,6 +49,7 @@ const CELL_TABLES = [
     'p2p_moves',
     'gateway_accounts',
   ],
+  ...['archives', 'archive_boundaries', 'archived_versions', 'archived_lines', 'archived_sums'],
   ...[
     'collection_deltas',
     'collection_sums',
