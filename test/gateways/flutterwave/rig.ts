@@ -37,7 +37,7 @@ export function openFlutterwave(
     credentials = CREDENTIALS,
   }: { clock?: Clock; credentials?: Record<string, string> } = {},
 ): Flutterwave {
-  const http = createHttpClient({ totalTimeoutMs: 2_000 })
+  const http = createHttpClient({ totalTimeoutMs: 5_000 })
   cleanUp(t, () => http.close())
   const publicUrl = () => 'https://pay.example.com'
   const callbackUrl = callbackUrlAt(publicUrl(), FLUTTERWAVE.name)

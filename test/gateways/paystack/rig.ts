@@ -29,7 +29,7 @@ export function openPaystack(
   clock: Clock = systemClock,
   credentials: Record<string, string> = {},
 ): Required<Omit<Gateway, 'cancel'>> {
-  const http = createHttpClient({ totalTimeoutMs: 2_000 })
+  const http = createHttpClient({ totalTimeoutMs: 5_000 })
   cleanUp(t, () => http.close())
   const gateway = PAYSTACK.open({
     credentials: { secretKey: FAKE_SECRET_KEY, ...credentials },

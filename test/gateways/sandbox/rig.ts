@@ -67,7 +67,7 @@ export async function startRig(cleanups: Cleanup[], options: { webhookUrl?: stri
     random,
     log: createLog('silent'),
   })
-  const http = createHttpClient({ totalTimeoutMs: 2_000 })
+  const http = createHttpClient({ totalTimeoutMs: 5_000 })
   let closing: Promise<void> | undefined
   const close = () => {
     closing ??= sandbox.close().then(() => http.close())
