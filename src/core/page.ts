@@ -10,6 +10,8 @@ export interface PageMeta {
   hasNext: boolean
   hasPrevious: boolean
   nextCursor: string | null
+  /** Rows before this time are in an archive of the operator. Absent where none of the list are. */
+  archivedBefore?: string
 }
 
 export const DEFAULT_LIMIT = 20

@@ -8,7 +8,7 @@ import type { Merchant, Mode } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Signer } from '../kit/crypto.ts'
 import type { Db, Tx } from '../kit/db/db.ts'
-import { archivedBefore } from '../kit/db/lists/archive-boundary.ts'
+import { archivedBefore, noteArchive } from '../kit/db/lists/archive-boundary.ts'
 import { type ListQuery, type Page, paginate } from '../kit/db/pagination.ts'
 import type { Random } from '../kit/random.ts'
 import type { EventRow } from './event.ts'
@@ -109,7 +109,8 @@ export async function listEvents(
 ): Promise<Page<EventRow>> {
   const filter = { type: query.type, resource: query.resource }
   const scope = `events:${merchant.id}:${filter.type ?? ''}:${filter.resource ?? ''}`
-  return paginate(app.cursors, scope, query, (window) =>
+  const page = await paginate(app.cursors, scope, query, (window) =>
     listEventRows(app.db, merchant.id, filter, window, RESOURCE_TYPES),
   )
+  return noteArchive(app.db, merchant.id, query, page)
 }

@@ -38,6 +38,7 @@ const META_SCHEMA: JsonSchema = {
     hasNext: { type: 'boolean' },
     hasPrevious: { type: 'boolean' },
     nextCursor: { type: 'string', nullable: true },
+    archivedBefore: { type: 'string' },
   },
 }
 

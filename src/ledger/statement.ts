@@ -4,6 +4,7 @@
 import type { Currency } from '../core/currency.ts'
 import type { Signer } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
+import { noteArchive } from '../kit/db/lists/archive-boundary.ts'
 import { type ListQuery, type Page, paginate } from '../kit/db/pagination.ts'
 import type { LineFilter, LineRow } from './line.ts'
 import { countLineRows, foldDeltas, foldMerchantDeltas, selectLines } from './statement-queries.ts'
@@ -56,7 +57,7 @@ export async function listLines(
 ): Promise<Page<LineRow>> {
   const filter = filterOf(query)
   const scope = `wallet:${merchantId}:${JSON.stringify(filter)}`
-  return paginate(app.cursors, scope, query, async (window) => {
+  const page = await paginate(app.cursors, scope, query, async (window) => {
     await foldMerchant(app.db, merchantId)
     const [rows, counted] = await Promise.all([
       selectLines(app.db, merchantId, filter, window),
@@ -64,6 +65,7 @@ export async function listLines(
     ])
     return { rows, counted }
   })
+  return noteArchive(app.db, merchantId, query, page)
 }
 
 const READ_AT_ONCE = 1_000

@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 import type { Merchant } from '../core/merchant.ts'
 import { formatAmount, money } from '../core/money.ts'
 import { singlePage } from '../core/page.ts'
+import { archivedBefore, withBoundary } from '../kit/db/lists/archive-boundary.ts'
 import { listed, type PersonRoute, personRoute, type Route, route } from '../kit/http/route.ts'
 import {
   AmountText,
@@ -100,9 +101,10 @@ export function timelineRoutes(app: PaymentsApp): Route[] {
         ],
       },
       handle: async ({ merchant, params }) => {
-        const { payment, rows } = await load(app, merchant, params.uuid)
+        const { payment, rows, boundary } = await load(app, merchant, params.uuid)
         const entries = rows.filter(isOfApi).map((row) => toEntry(payment, row))
-        return listed('Timeline retrieved.', entries, singlePage(entries.length))
+        const meta = withBoundary(singlePage(entries.length), boundary, payment.createdAt)
+        return listed('Timeline retrieved.', entries, meta)
       },
     }),
   ]
@@ -118,9 +120,10 @@ export function historyRoutes(app: PaymentsApp): PersonRoute[] {
       operationId: 'payments.history',
       params: UuidParams,
       handle: async ({ merchant, params }) => {
-        const { payment, rows } = await load(app, merchant, params.uuid)
+        const { payment, rows, boundary } = await load(app, merchant, params.uuid)
         const entries = toHistory(payment, rows).map(withoutOperators)
-        return listed('History retrieved.', entries, singlePage(entries.length))
+        const meta = withBoundary(singlePage(entries.length), boundary, payment.createdAt)
+        return listed('History retrieved.', entries, meta)
       },
     }),
   ]
@@ -128,7 +131,11 @@ export function historyRoutes(app: PaymentsApp): PersonRoute[] {
 
 async function load(app: PaymentsApp, merchant: Merchant, uuid: string) {
   const payment = await requirePayment(app, merchant, { uuid })
-  return { payment, rows: await app.db.query(selectTimeline, [merchant.id, payment.id]) }
+  const [rows, boundary] = await Promise.all([
+    app.db.query(selectTimeline, [merchant.id, payment.id]),
+    archivedBefore(app.db, merchant.id),
+  ])
+  return { payment, rows, boundary }
 }
 
 const HAS_GATEWAY: ReadonlySet<TimelineType> = new Set([

@@ -29,6 +29,8 @@ export interface WalletChange {
   parts: ChangePart[] | null
   /** What the fees took from pending. The part of captures is before fees. */
   fees: string
+  /** Where the period begins instead, because earlier lines are archived. */
+  since: string | null
 }
 
 export async function explainChange(
@@ -37,7 +39,7 @@ export async function explainChange(
   query: ChangeQuery,
 ): Promise<WalletChange> {
   const { currency } = query
-  const { before, after, sums } = await readChange(app.db, merchant.id, query)
+  const { before, after, sums, since } = await readChange(app.db, merchant.id, query)
   const fees = (sums ?? []).reduce((total, { feeMinor }) => total + feeMinor, 0n)
   return {
     lines: Number(after.number - before.number),
@@ -47,6 +49,7 @@ export async function explainChange(
     parts:
       sums && [...Map.groupBy(sums, ({ kind }) => kind)].map(([kind, rows]) => toPart(kind, rows, currency)),
     fees: formatAmount(money(-fees, currency)),
+    since: since?.toISOString() ?? null,
   }
 }
 

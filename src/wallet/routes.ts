@@ -117,7 +117,7 @@ export function walletRoutes(app: StatementApp & { clock: Clock }): Route[] {
       operationId: 'wallet.listTransactions',
       summary: 'List wallet transactions',
       description:
-        'The statement of the wallet: every line that changed a balance, with the balances of its currency after it: the last line of a currency has its current balance. Lines are never changed, and their times never decrease.',
+        'Every line that changed a balance, with the balances of its currency after it: the last one has the current balance. Lines are never changed, and their times never decrease.',
       query: Type.Object({ ...PAGE_QUERY, ...STATEMENT_FILTER }),
       response: { http: 200, data: WalletTransaction, list: true },
       errors: ['invalid_currency', 'invalid_uuid'],

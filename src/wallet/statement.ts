@@ -9,6 +9,7 @@ import { BYTE_ORDER_MARK, csvLine, trustedCell, untrustedCell } from '../kit/htt
 import { createLocalTime } from '../kit/time-zone.ts'
 import type { LineRow } from '../ledger/line.ts'
 import { type LineQuery, listLines, readLines } from '../ledger/statement.ts'
+import { type CarriedRow, listCarried } from './carried-queries.ts'
 
 export interface StatementApp {
   db: Db
@@ -72,10 +73,24 @@ export async function* exportTransactions(
 ): AsyncGenerator<string> {
   const localTime = createLocalTime(await app.timeZoneOf(merchant.id))
   yield BYTE_ORDER_MARK + csvLine(COLUMNS)
+  for (const carried of await listCarried(app.db, merchant.id, query))
+    yield csvLine(carriedCells(carried, localTime))
   for await (const rows of readLines(app, merchant.id, query)) {
     const references = await referencesOf(app, merchant, rows)
     yield rows.map((row) => csvLine(toCells(row, references, localTime))).join('')
   }
+}
+
+/** The lines before this one are archived: its balances are those after the last of them. */
+function carriedCells(
+  { number, before, currency, availableMinor, pendingMinor }: CarriedRow,
+  localTime: (time: string) => string,
+): string[] {
+  const [available, pending] = [availableMinor, pendingMinor].map((minor) =>
+    formatAmount(money(minor, currency)),
+  )
+  const cells = [String(number), localTime(before.toISOString()), 'archived', '', '', currency]
+  return [...cells, available ?? '', pending ?? '', '', ''].map(trustedCell)
 }
 
 function toCells(row: LineRow, references: References, localTime: (time: string) => string): string[] {

@@ -11,6 +11,7 @@ import { columnNames } from '../../src/archive/tables.ts'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { ENTRY_POINTS } from '../../src/entry-points.ts'
 import { sql } from '../../src/kit/db/db.ts'
+import { readChange } from '../../src/ledger/change.ts'
 import { assertInvariants } from '../support/invariants.ts'
 import { HAS_LARGER_FORM, sized } from '../support/scale.ts'
 import { testService } from '../support/service.ts'
@@ -310,6 +311,47 @@ describe('what is left after an archive', () => {
     for await (const cells of archivedEvents())
       if (cells[id] === oldEvent.id) found.push(JSON.parse(cells[body] ?? ''))
     assert.deepEqual(found, [oldBody])
+  })
+
+  it('says in lists that earlier rows are archived, where they would be', async () => {
+    for (const path of ['/api/v1/events', '/api/v1/wallet/transactions']) {
+      const metaOf = async (query: string) => (await api.get(`${path}?limit=1${query}`)).body.meta
+      assert.equal((await metaOf('&sort=createdAt:asc')).archivedBefore, boundary.toISOString())
+      assert.equal('archivedBefore' in (await metaOf('')), false)
+      const later = `&sort=createdAt:asc&createdFrom=${boundary.toISOString()}`
+      assert.equal('archivedBefore' in (await metaOf(later)), false)
+      const { archivedBefore, total } = await metaOf(`&createdTo=${oldEvent.createdAt.toISOString()}`)
+      assert.deepEqual([archivedBefore, total], [boundary.toISOString(), 0])
+    }
+    const [payment] = await service.db.query(selectPaidPayments, [merchant, boundary])
+    const timeline = await api.get(`/api/v1/payments/${payment?.id}/timeline`)
+    assert.equal(timeline.body.meta.archivedBefore, boundary.toISOString())
+  })
+
+  it('begins the statement as a file with the balances that were carried forward', async () => {
+    const path = '/api/v1/wallet/transactions/export?currency=NGN'
+    const cellsOf = async (query: string) =>
+      (await api.get(`${path}${query}`)).text.split('\r\n').map((line) => line.split(','))
+    const [, carried = [], first = []] = await cellsOf('')
+    assert.deepEqual([carried[2], carried[5]], ['"archived"', '"NGN"'])
+    assert.equal(Number(first[0]?.slice(1, -1)), Number(carried[0]?.slice(1, -1)) + 1)
+    const [, later = []] = await cellsOf(`&createdFrom=${boundary.toISOString()}`)
+    assert.deepEqual(later, first)
+  })
+
+  it('explains a balance from the boundary on', async () => {
+    const range = { currency: 'NGN' } as const
+    const all = await readChange(service.db, merchant, range)
+    const since = await readChange(service.db, merchant, { ...range, createdFrom: boundary.toISOString() })
+    assert.deepEqual([all.since, since.since], [boundary, null])
+    assert.deepEqual({ ...all, since: null }, since)
+    assert.ok(all.before.number > 0n)
+    const sum = (account: string) =>
+      (all.sums ?? []).reduce((total, one) => total + (one.account === account ? one.amountMinor : 0n), 0n)
+    assert.equal(all.before.availableMinor + sum('available'), all.after.availableMinor)
+    assert.equal(all.before.pendingMinor + sum('pending'), all.after.pendingMinor)
+    const old = { ...range, createdTo: oldEvent.createdAt.toISOString() }
+    assert.deepEqual((await readChange(service.db, merchant, old)).sums, [])
   })
 
   it('lets archived payments be refunded and disputed', async () => {

@@ -151,7 +151,7 @@ export function pager(
   texts: Texts,
   path: string,
   query: Readonly<Record<string, string>>,
-  { page, total, totalIsCapped, nextCursor, hasNext }: PageMeta,
+  { page, total, totalIsCapped, nextCursor, hasNext, archivedBefore }: PageMeta,
 ): Html {
   const { t } = texts
   const isLater = query.cursor !== undefined || query.page !== undefined
@@ -159,7 +159,13 @@ export function pager(
   const next = nextCursor === null ? { page: String(page + 1) } : { cursor: nextCursor }
   return html`<nav class="pager" aria-label="${t('pages')}"><span>${t(totalIsCapped ? 'totalCapped' : 'total', { total })}</span>
 <span class="push"></span>${isLater && html`<a class="button plain small" href="${addressWith(path, query, { cursor: undefined, page: undefined })}" rel="first">${t('firstPage')}</a>`}
-${hasNext && html`<a class="button plain small" href="${addressWith(path, query, next)}" rel="next">${t('nextPage')}</a>`}</nav>`
+${hasNext && html`<a class="button plain small" href="${addressWith(path, query, next)}" rel="next">${t('nextPage')}</a>`}</nav>${archiveNotice(texts, archivedBefore)}`
+}
+
+/** That earlier entries are in an archive. */
+export function archiveNotice(texts: Texts, archivedBefore: string | null | undefined): Html | null {
+  if (!archivedBefore) return null
+  return notice('neutral', html`<p>${texts.t('archivedBefore', { time: texts.day(archivedBefore) })}</p>`)
 }
 
 /** That a search looked at the newest entries only: beyond the cap every list counts no further. */

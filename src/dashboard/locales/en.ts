@@ -32,6 +32,7 @@ export const EN = {
   pages: 'Pages',
   total: '{total, plural, =0 {None} one {# entry} other {# entries}}',
   totalCapped: 'More than {total} entries',
+  archivedBefore: 'Entries before {time} are archived. Ask the operator for them.',
   firstPage: 'First page',
   nextPage: 'Next page',
   all: 'All',

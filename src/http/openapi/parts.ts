@@ -18,6 +18,12 @@ const object = (properties: JsonSchema, required = Object.keys(properties)): Jso
   properties,
 })
 
+const objectWithOptional = (optional: readonly string[], properties: JsonSchema) =>
+  object(
+    properties,
+    Object.keys(properties).filter((name) => !optional.includes(name)),
+  )
+
 export const SCHEMAS: JsonSchema = {
   Error: object({
     status: { type: 'string', const: 'error', description: 'Always error; a success has success.' },
@@ -54,7 +60,7 @@ export const SCHEMAS: JsonSchema = {
   }),
   PageMeta: {
     description: 'Which page of the list this is, and whether there are more.',
-    ...object({
+    ...objectWithOptional(['archivedBefore'], {
       page: { type: 'integer', minimum: 1, description: 'The number of this page, from 1.' },
       limit: { type: 'integer', minimum: 1, description: 'The number of records that a page may have.' },
       total: {
@@ -70,6 +76,7 @@ export const SCHEMAS: JsonSchema = {
         type: ['string', 'null'],
         description: 'Send it as `cursor` to read the next page. Null on the last page.',
       },
+      archivedBefore: { type: 'string', description: 'Older ones are archived.' },
     }),
   },
 }

@@ -812,7 +812,7 @@ export interface WalletResource {
   /**
    * List wallet transactions.
    *
-   * The statement of the wallet: every line that changed a balance, with the balances of its currency after it: the last line of a currency has its current balance. Lines are never changed, and their times never decrease.
+   * Every line that changed a balance, with the balances of its currency after it: the last one has the current balance. Lines are never changed, and their times never decrease.
    *
    * Needs the scope `wallet:read`.
    *

@@ -18,6 +18,8 @@ export interface PageMeta {
   hasPrevious: boolean
   /** Send it as `cursor` to read the next page. Null on the last page. */
   nextCursor: string | null
+  /** Older ones are archived. */
+  archivedBefore?: string | undefined
 }
 
 export interface AdvanceTestClockRequest {

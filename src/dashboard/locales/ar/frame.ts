@@ -18,6 +18,7 @@ export const AR_FRAME = {
   total:
     '{total, plural, =0 {لا شيء} zero {لا شيء} one {إدخال واحد} two {إدخالان} few {# إدخالات} many {# إدخالًا} other {# إدخال}}',
   totalCapped: 'أكثر من {total} إدخال',
+  archivedBefore: 'الإدخالات قبل {time} مؤرشفة. اطلبها من المشغّل.',
   firstPage: 'الصفحة الأولى',
   nextPage: 'الصفحة التالية',
   all: 'الكل',

@@ -17,6 +17,7 @@ export const FR_FRAME = {
   pages: 'Pages',
   total: '{total, plural, =0 {Aucune} one {# entrée} many {# d’entrées} other {# entrées}}',
   totalCapped: 'Plus de {total} entrées',
+  archivedBefore: 'Les entrées antérieures au {time} sont archivées. Demandez-les à l’exploitant.',
   firstPage: 'Première page',
   nextPage: 'Page suivante',
   all: 'Tous',

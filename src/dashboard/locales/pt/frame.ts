@@ -17,6 +17,7 @@ export const PT_FRAME = {
   pages: 'Páginas',
   total: '{total, plural, =0 {Nenhum registo} one {# registo} many {# de registos} other {# registos}}',
   totalCapped: 'Mais de {total} registos',
+  archivedBefore: 'Os registos anteriores a {time} estão arquivados. Peça-os ao operador.',
   firstPage: 'Primeira página',
   nextPage: 'Página seguinte',
   all: 'Todos',

@@ -17,6 +17,7 @@ export const SW_FRAME = {
   pages: 'Kurasa',
   total: '{total, plural, =0 {Hakuna} one {Ingizo #} other {Maingizo #}}',
   totalCapped: 'Zaidi ya maingizo {total}',
+  archivedBefore: 'Maingizo ya kabla ya {time} yamehifadhiwa kwenye kumbukumbu. Mwombe mwendeshaji.',
   firstPage: 'Ukurasa wa kwanza',
   nextPage: 'Ukurasa unaofuata',
   all: 'Zote',

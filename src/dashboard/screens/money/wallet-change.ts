@@ -3,7 +3,7 @@
 import { type Html, html } from '../../../kit/http/html.ts'
 import { endOfDay, startOfDay } from '../../../kit/time-zone.ts'
 import type { WalletChange } from '../../../wallet/change.ts'
-import { addressWith, type Column, table } from '../../frame/components.ts'
+import { addressWith, archiveNotice, type Column, table } from '../../frame/components.ts'
 import type { ScreenRequest } from '../../frame/screen.ts'
 import type { Texts } from '../../frame/texts.ts'
 
@@ -29,7 +29,7 @@ export async function explainBalance(request: ScreenRequest, path: string): Prom
   const title = t('whyBalance', { currency })
   const linkTo = (kind: string, text: string) =>
     html`<a href="${addressWith(path, query, { type: kind, cursor: undefined, page: undefined })}">${text}</a>`
-  return html`<h2>${title}</h2><p>${t('whyBalanceText')}</p>${table(title, columnsOf(texts, currency), rowsOf(change, texts, linkTo))}<p class="dim">${noteOf(change, texts)}</p>`
+  return html`<h2>${title}</h2><p>${t('whyBalanceText')}</p>${table(title, columnsOf(texts, currency), rowsOf(change, texts, linkTo))}<p class="dim">${noteOf(change, texts)}</p>${archiveNotice(texts, change.since)}`
 }
 
 function rowsOf({ before, after, parts, fees }: WalletChange, texts: Texts, linkTo: LinkTo): Row[] {

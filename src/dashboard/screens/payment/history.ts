@@ -3,7 +3,7 @@
 import { type Html, type HtmlValue, html } from '../../../kit/http/html.ts'
 import { isAfterRefund } from '../../../timeline/describe.ts'
 import type { HistoryEntry } from '../../../timeline/history.ts'
-import { written } from '../../frame/components.ts'
+import { archiveNotice, written } from '../../frame/components.ts'
 import { loadNames } from '../../frame/names.ts'
 import type { ScreenRequest } from '../../frame/screen.ts'
 import type { Texts } from '../../frame/texts.ts'
@@ -13,13 +13,14 @@ import { REQUESTS_PATH } from '../refunds.ts'
 
 export async function historyOf(request: ScreenRequest, { uuid, sourceCurrency }: Payment): Promise<Html> {
   const { call, texts } = request
-  const [{ data }, nameOf] = await Promise.all([
+  const [{ data, meta }, nameOf] = await Promise.all([
     call('payments.history', { params: { uuid } }),
     loadNames(request),
   ])
   // A boundary: the operation returns records of this type.
   const entries = data as HistoryEntry[]
-  return historyList(entries, sourceCurrency, { texts, nameOf, addressOf: (one) => addressOf(one, request) })
+  const means = { texts, nameOf, addressOf: (one: HistoryEntry) => addressOf(one, request) }
+  return html`${archiveNotice(texts, meta?.archivedBefore)}${historyList(entries, sourceCurrency, means)}`
 }
 
 interface Means {
