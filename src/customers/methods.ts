@@ -12,7 +12,7 @@ import type { SavedMethod } from '../gateways/saved-method.ts'
 import { type Db, sqlStateOf, type Tx } from '../kit/db/db.ts'
 import { type IdempotentResult, isReplay } from '../kit/db/idempotency.ts'
 import type { CustomersApp } from './app.ts'
-import type { MethodByTokenRow, MethodRow, TokenLookup } from './method.ts'
+import type { MethodByTokenRow, MethodRow, ShownMethod, TokenLookup } from './method.ts'
 import {
   chooseDefault,
   expireMethodRows,
@@ -26,7 +26,7 @@ import {
 import { lockCustomer } from './queries.ts'
 import { type SavedMethodView, statusOf, toSavedMethod } from './schema.ts'
 
-export function serializeMethod(app: CustomersApp, row: MethodRow): SavedMethodView {
+export function serializeMethod(app: CustomersApp, row: ShownMethod): SavedMethodView {
   return toSavedMethod(
     row,
     app.vault.open(row.tokenSealed, encryptionContext(row, 'token_sealed')),

@@ -23,7 +23,7 @@ import {
 } from '../kit/http/schema.ts'
 import { maskPhone } from '../kit/phone.ts'
 import type { CustomerRow } from './customer.ts'
-import type { MethodRow } from './method.ts'
+import type { MethodRow, ShownMethod } from './method.ts'
 
 export const CustomerRecord = namedObject(
   'Customer',
@@ -177,7 +177,7 @@ export function toCustomer(row: CustomerRow) {
 export type SavedMethodView = ReturnType<typeof toSavedMethod>
 
 /** `recurringToken` is null in a record that is stored, such as an event. */
-export function toSavedMethod(row: MethodRow, recurringToken: string | null, now: Date) {
+export function toSavedMethod(row: ShownMethod, recurringToken: string | null, now: Date) {
   return {
     uuid: row.id,
     type: row.type,

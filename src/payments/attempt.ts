@@ -57,6 +57,23 @@ export type AttemptRow = RowOf<typeof ATTEMPT>
 
 export const ATTEMPT_COLUMNS = ATTEMPT.select('a')
 
+/** The columns that a record of the API shows. */
+export const SHOWN_ATTEMPT = [
+  'id',
+  'gateway',
+  'channel',
+  'status',
+  'failureCode',
+  'gatewayReference',
+  'receiptNumber',
+  'gatewayKey',
+  'startedAt',
+  'endedAt',
+  'refundedMinor',
+] as const satisfies (keyof AttemptRow)[]
+
+export type ShownAttempt = Pick<AttemptRow, (typeof SHOWN_ATTEMPT)[number]>
+
 /** The values of a new attempt; the others follow from the payment or are the same for every new attempt. */
 export type NewAttempt = Pick<
   AttemptRow,

@@ -2,12 +2,11 @@
 
 import { ApiError, requireFound } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
-import { METHOD, type MethodRow } from '../customers/method.ts'
 import type { Db, Tx } from '../kit/db/db.ts'
 import { firstRow } from '../kit/db/rows.ts'
 import type { PaymentsApp } from './app.ts'
-import { ATTEMPT, type AttemptRow } from './attempt.ts'
-import { type LockedPayment, PAYMENT, type PaymentRow } from './payment.ts'
+import type { AttemptRow, ShownAttempt } from './attempt.ts'
+import type { LockedPayment, PaymentRow } from './payment.ts'
 import {
   type ReferenceRow,
   selectAttempts,
@@ -21,6 +20,7 @@ import {
   selectReferences,
   selectWholePayment,
   selectWholePaymentByReference,
+  WHOLE_PAYMENT,
 } from './queries.ts'
 
 export type PaymentIdentifier = { reference: string } | { uuid: string }
@@ -65,13 +65,9 @@ export async function requirePayment(
 /** A payment with its attempts, first to last, and the saved method that it has. */
 export interface WholePayment {
   payment: PaymentRow
-  attempts: AttemptRow[]
-  method: MethodRow | null
+  attempts: readonly ShownAttempt[]
+  method: ReturnType<typeof WHOLE_PAYMENT.method.read> | null
 }
-
-const paymentOf = PAYMENT.joinedReader('p')
-const attemptOf = ATTEMPT.joinedReader('a')
-const savedMethodOf = METHOD.joinedReader('m')
 
 /** In one statement: the most frequent read. */
 export async function requireWholePayment(
@@ -84,9 +80,9 @@ export async function requireWholePayment(
       ? await app.db.query(selectWholePayment, [merchant.id, name.uuid])
       : await app.db.query(selectWholePaymentByReference, [merchant.id, name.reference])
   const row = requireFound(rows[0], 'payment_not_found')
-  const payment = requireFound(paymentOf(row), 'payment_not_found')
-  const attempts = rows.flatMap((one) => attemptOf(one) ?? [])
-  return { payment, attempts, method: savedMethodOf(row) ?? null }
+  const payment = requireFound(WHOLE_PAYMENT.payment.read(row), 'payment_not_found')
+  const attempts = rows.flatMap((one) => WHOLE_PAYMENT.attempt.read(one) ?? [])
+  return { payment, attempts, method: WHOLE_PAYMENT.method.read(row) ?? null }
 }
 
 export async function requireCharge(app: PaymentsApp, merchant: Merchant, uuid: string): Promise<PaymentRow> {

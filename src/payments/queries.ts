@@ -1,9 +1,9 @@
 // The statements over payments, references and attempts, except the two of the money path (record-queries.ts and
 // move-queries.ts). The functions that run them are in find.ts and update-attempt.ts.
 
-import { METHOD } from '../customers/method.ts'
+import { SHOWN_METHOD } from '../customers/method.ts'
 import { shared, sql } from '../kit/db/db.ts'
-import { ATTEMPT, ATTEMPT_COLUMNS, type AttemptRow } from './attempt.ts'
+import { ATTEMPT, ATTEMPT_COLUMNS, type AttemptRow, SHOWN_ATTEMPT } from './attempt.ts'
 import { type LockedPayment, PAYMENT, PAYMENT_COLUMNS, type PaymentRow } from './payment.ts'
 
 export interface ReferenceRow {
@@ -33,21 +33,26 @@ join payments p on p.merchant_id = r.merchant_id and p.id = r.payment_id
 where r.merchant_id = $1 and r.reference = $2`
 
 // A row for each attempt, or one for a payment without any: what a record of the API is made of.
-const WHOLE_PAYMENT = [PAYMENT.selectJoined('p'), ATTEMPT.selectJoined('a'), METHOD.selectJoined('m')].join(
-  ', ',
-)
+export const WHOLE_PAYMENT = {
+  payment: PAYMENT.joined('p', PAYMENT.except()),
+  attempt: ATTEMPT.joined('a', SHOWN_ATTEMPT),
+  method: SHOWN_METHOD,
+}
+const WHOLE_COLUMNS = Object.values(WHOLE_PAYMENT)
+  .map(({ select }) => select)
+  .join(', ')
 const ATTEMPTS_AND_METHOD = `
 left join attempts a on a.merchant_id = p.merchant_id and a.payment_id = p.id
 left join payment_methods m on m.merchant_id = p.merchant_id and m.id = p.payment_method_id`
 
 export const selectWholePayment = shared(sql<object>`
-select ${WHOLE_PAYMENT}
+select ${WHOLE_COLUMNS}
 from payments p${ATTEMPTS_AND_METHOD}
 where p.merchant_id = $1 and p.id = $2
 order by a.number`)
 
 export const selectWholePaymentByReference = shared(sql<object>`
-select ${WHOLE_PAYMENT}
+select ${WHOLE_COLUMNS}
 from payment_references r
 join payments p on p.merchant_id = r.merchant_id and p.id = r.payment_id${ATTEMPTS_AND_METHOD}
 where r.merchant_id = $1 and r.reference = $2

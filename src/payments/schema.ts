@@ -28,7 +28,7 @@ import {
   timestamp,
   Uuid,
 } from '../kit/http/schema.ts'
-import type { AttemptRow } from './attempt.ts'
+import type { ShownAttempt } from './attempt.ts'
 import type { PaymentRow } from './payment.ts'
 import { ATTEMPT_STATUSES, PAYMENT_STATUSES, STATUS_MEANINGS } from './states.ts'
 
@@ -306,7 +306,7 @@ export function toInitiatedPayment(payment: PaymentRow, secrets: PaymentSecrets 
 
 export function toPaymentRecord(
   payment: PaymentRow,
-  attempts: AttemptRow[],
+  attempts: readonly ShownAttempt[],
   method: SavedMethodView | null,
   secrets: PaymentSecrets | null,
 ) {
@@ -324,7 +324,7 @@ export function toPaymentRecord(
 
 export function toChargeRecord(
   charge: PaymentRow,
-  attempts: readonly AttemptRow[],
+  attempts: readonly ShownAttempt[],
   method: { uuid: string; type: string; label: string } | null,
   recovery: { uuid: string; reference: string; checkoutUrl: string } | null,
 ) {
@@ -378,11 +378,11 @@ function toResult(payment: PaymentRow) {
 }
 
 /** The attempt that was paid, or else the last one. */
-function payingAttempt(attempts: readonly AttemptRow[]): AttemptRow | undefined {
+function payingAttempt(attempts: readonly ShownAttempt[]): ShownAttempt | undefined {
   return attempts.find(({ status }) => status === 'succeeded') ?? attempts.at(-1)
 }
 
-function toReferences(attempt: AttemptRow | undefined) {
+function toReferences(attempt: ShownAttempt | undefined) {
   return {
     gatewayReference: attempt?.gatewayReference ?? null,
     receiptNumber: attempt?.receiptNumber ?? null,
@@ -390,7 +390,7 @@ function toReferences(attempt: AttemptRow | undefined) {
   }
 }
 
-function toAttemptRecord(attempt: AttemptRow, currency: Currency) {
+function toAttemptRecord(attempt: ShownAttempt, currency: Currency) {
   return {
     uuid: attempt.id,
     paymentGateway: attempt.gateway,

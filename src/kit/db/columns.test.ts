@@ -21,9 +21,8 @@ describe('a column table', () => {
   })
 
   it('selects a joined row and reads it back, or nothing where an outer join found none', () => {
-    const pair = columnTable({ id: column<string>('uuid'), amountMinor: column<bigint>('bigint') })
-    assert.equal(pair.selectJoined('p'), 'p.id as "p.id", p.amount_minor as "p.amountMinor"')
-    const read = pair.joinedReader('p')
+    const { select, read } = TABLE.joined('p', ['id', 'amountMinor'])
+    assert.equal(select, 'p.id as "p.id", p.amount_minor as "p.amountMinor"')
     assert.deepEqual(read({ 'p.id': 'a', 'p.amountMinor': 5n, 'q.id': 'b' }), { id: 'a', amountMinor: 5n })
     assert.equal(read({ 'p.id': null, 'p.amountMinor': null }), undefined)
   })

@@ -40,10 +40,11 @@ export interface ColumnTable<Table extends Columns> {
   except(...names: (keyof Table & string)[]): (keyof Table & string)[]
   /** `p.merchant_id as "merchantId", …`, of all columns or of those that are named. */
   select(alias?: string, names?: readonly (keyof Table & string)[]): string
-  /** `a.id as "a.id", …`, for a statement that joins rows of several tables. */
-  selectJoined(alias: string): string
-  /** Takes the row of this table out of a joined one; undefined where an outer join found none. */
-  joinedReader(alias: string): (row: object) => RowOf<{ columns: Table }> | undefined
+  /** These columns in a statement that joins rows of several tables, and how a row is taken out of a joined one. */
+  joined<Name extends keyof Table & string>(
+    alias: string,
+    names: readonly Name[],
+  ): JoinedColumns<Pick<RowOf<{ columns: Table }>, Name>>
   /** `merchant_id, id, …`, for an insert and for the select that feeds it. */
   list(names?: readonly (keyof Table & string)[], alias?: string): string
   /** `merchant_id uuid, id uuid, …`, for jsonb_to_recordset. */
@@ -65,6 +66,13 @@ export interface ColumnTable<Table extends Columns> {
   ): Record<string, unknown>
 }
 
+export interface JoinedColumns<Row> {
+  /** `a.id as "a.id", …` */
+  select: string
+  /** Undefined where an outer join found no row: its first column is never null. */
+  read(row: object): Row | undefined
+}
+
 export function columnTable<const Table extends Columns>(columns: Table): ColumnTable<Table> {
   type Name = keyof Table & string
   const all = Object.keys(columns) as Name[]
@@ -82,17 +90,19 @@ export function columnTable<const Table extends Columns>(columns: Table): Column
           return sqlName(name) === name ? column : `${column} as "${name}"`
         })
         .join(', '),
-    selectJoined: (alias) => all.map((name) => `${qualified(name, alias)} as "${alias}.${name}"`).join(', '),
-    joinedReader(alias) {
-      const names = all.map((name) => [name, `${alias}.${name}`] as const)
-      const [, key] = names[0] ?? ['', '']
-      return (row) => {
-        const values = row as Record<string, unknown>
-        if (values[key] === null) return undefined
-        const own: Record<string, unknown> = {}
-        for (const [name, joined] of names) own[name] = values[joined]
-        // A boundary: the statement has every column of selectJoined.
-        return own as RowOf<{ columns: Table }>
+    joined(alias, names) {
+      const pairs = names.map((name) => [name, `${alias}.${name}`] as const)
+      const key = pairs[0]?.[1] ?? ''
+      return {
+        select: pairs.map(([name, joined]) => `${qualified(name, alias)} as "${joined}"`).join(', '),
+        read(row) {
+          const values = row as Record<string, unknown>
+          if (values[key] === null) return undefined
+          const own: Record<string, unknown> = {}
+          for (const [name, joined] of pairs) own[name] = values[joined]
+          // A boundary: the statement has every column of `select`.
+          return own as Pick<RowOf<{ columns: Table }>, (typeof names)[number]>
+        },
       }
     },
     list: (names = all, alias = '') => names.map((name) => qualified(name, alias)).join(', '),
