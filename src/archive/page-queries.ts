@@ -38,16 +38,24 @@ where t.merchant_id = $2
 order by t.created_at, t.id
 limit $5`
 
-// In this order the lines of a currency are in the order of their numbers.
+// In this order the lines of a currency are in the order of their numbers. The index over time is by currency.
 const selectLines = sql<PageRow>`
 select
   ${cellsOf('wallet_lines')} as "cells", true as "isDue",
   array[t.created_at::text, t.currency, t.number::text] as position
-from wallet_lines t
-where t.merchant_id = $2
-  and t.created_at < $1::timestamptz
-  and (t.created_at, t.currency, t.number) > ($3::timestamptz, $4::text, $5::bigint)
-  and t.created_at >= $3::timestamptz
+from balances b
+cross join lateral (
+  select *
+  from wallet_lines
+  where merchant_id = $2
+    and currency = b.currency
+    and created_at < $1::timestamptz
+    and (created_at, currency, number) > ($3::timestamptz, $4::text, $5::bigint)
+    and created_at >= $3::timestamptz
+  order by created_at, number
+  limit $6
+) t
+where b.merchant_id = $2
 order by t.created_at, t.currency, t.number
 limit $6`
 
