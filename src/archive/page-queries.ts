@@ -38,25 +38,30 @@ where t.merchant_id = $2
 order by t.created_at, t.id
 limit $5`
 
-// In this order the lines of a currency are in the order of their numbers. The index over time is by currency.
+// The lines of a currency are in the order of their numbers.
 const selectLines = sql<PageRow>`
 select
   ${cellsOf('wallet_lines')} as "cells", true as "isDue",
-  array[t.created_at::text, t.currency, t.number::text] as position
-from balances b
+  array[t.currency, t.created_at::text, t.number::text] as position
+from (
+  select
+    merchant_id, currency, case when currency = $3 then $4::timestamptz else '-infinity' end as after_time,
+    case when currency = $3 then $5::bigint else 0 end as after_number
+  from balances
+  where merchant_id = $2 and currency >= $3::text
+) b
 cross join lateral (
   select *
   from wallet_lines
-  where merchant_id = $2
+  where merchant_id = b.merchant_id
     and currency = b.currency
     and created_at < $1::timestamptz
-    and (created_at, currency, number) > ($3::timestamptz, $4::text, $5::bigint)
-    and created_at >= $3::timestamptz
+    and (created_at, number) > (b.after_time, b.after_number)
+    and created_at >= b.after_time
   order by created_at, number
   limit $6
 ) t
-where b.merchant_id = $2
-order by t.created_at, t.currency, t.number
+order by t.currency, t.created_at, t.number
 limit $6`
 
 // The last move proves the status of the payment, and a late payment counts towards the maximum of its link. Where the last
@@ -124,7 +129,7 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
 const PAGES: Readonly<Record<ArchivedTable, Pages>> = {
   events: { statement: selectEvents, isById: false, first: ['-infinity', FIRST_ID] },
-  wallet_lines: { statement: selectLines, isById: false, first: ['-infinity', '', '0'] },
+  wallet_lines: { statement: selectLines, isById: false, first: ['', '-infinity', '0'] },
   moves: { statement: selectMoves, isById: true, first: [FIRST_ID, '0'] },
   postings: { statement: selectPostings, isById: true, first: [FIRST_ID] },
 }
