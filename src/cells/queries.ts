@@ -31,8 +31,11 @@ export async function readOwnCell(cell: Db): Promise<{ number: number; name: str
 }
 
 const lockRegister = sql<unknown>`select pg_advisory_xact_lock(${ADVISORY_LOCKS.cells})`
-const tryLockRegister = sql<{ isFree: boolean }>`
-select pg_try_advisory_xact_lock(${ADVISORY_LOCKS.cells}) as "isFree"`
+// One database may have several cells, each in a schema.
+const OWN_SCHEMA = `${ADVISORY_LOCKS.cells}, hashtext(current_schema())`
+const lockSchema = sql<unknown>`select pg_advisory_xact_lock(${OWN_SCHEMA})`
+const tryLockSchema = sql<{ isFree: boolean }>`
+select pg_try_advisory_xact_lock(${OWN_SCHEMA}) as "isFree"`
 
 const selectNextNumber = sql<{ number: number }>`
 select coalesce(max(number), 0) + 1 as number
@@ -45,9 +48,9 @@ export async function nextCellNumber(tx: Tx): Promise<number> {
 }
 
 /** Advisory locks are of one database. */
-export function isSameDatabase(one: Db, other: Db): Promise<boolean> {
+export function isSameSchema(one: Db, other: Db): Promise<boolean> {
   return one.transaction(async (tx) => {
-    await tx.query(lockRegister)
-    return !requireRow(await other.query(tryLockRegister)).isFree
+    await tx.query(lockSchema)
+    return !requireRow(await other.query(tryLockSchema)).isFree
   })
 }

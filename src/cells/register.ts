@@ -10,7 +10,8 @@ import type { Vault, VaultContext } from '../kit/crypto.ts'
 import { type ConnectedDb, connectDb, type Db, DbUnavailable } from '../kit/db/db.ts'
 import { migrate } from '../kit/db/migrate.ts'
 import { requireUsableServer } from '../kit/db/server-check.ts'
-import { insertCell, isSameDatabase, nextCellNumber, readOwnCell, saveOwnCell } from './queries.ts'
+import { findObstacle, prepareSchema, urlOfSchema } from './citus.ts'
+import { insertCell, isSameSchema, nextCellNumber, readOwnCell, saveOwnCell } from './queries.ts'
 
 export interface CellsApp {
   unscopedInstanceDb: Db
@@ -51,20 +52,25 @@ export function openUrl(vault: Vault, { name, sealed }: Pick<CellRow, 'name' | '
 interface NewCell {
   name: string
   url: string
+  /** The URL is of the coordinator of a Citus cluster, where the cell is a distributed schema. */
+  isCitus?: boolean
   state?: CellRow['state']
 }
 
 type RegisterApp = Pick<CellsApp, 'unscopedInstanceDb' | 'vault' | 'clock'>
 
 /** Prepares the database and registers it. Repeating it after a crash is safe. */
-export async function addCell(app: RegisterApp, { name, url, state = 'added' }: NewCell): Promise<CellRow> {
+export async function addCell(app: RegisterApp, cell: NewCell): Promise<CellRow> {
+  const { name, state = 'added', isCitus = false } = cell
   const known = await listCellRows(app.unscopedInstanceDb)
   if (name === 'main' || known.some((row) => row.name === name))
     throw refuse('name', 'is the name of another cell.')
-  if (!namesServer(url)) throw refuse('url', 'must be postgres://user:password@host:port/database.')
+  if (!namesServer(cell.url)) throw refuse('url', 'must be postgres://user:password@host:port/database.')
+  if (isCitus) await prepareCitus(cell)
+  const url = isCitus ? urlOfSchema(cell.url, name) : cell.url
   const db = connectDb({ url, poolSize: 1 })
   try {
-    await prepare(app, db)
+    if (!isCitus) await prepare(app, db)
     return await register(app, db, { name, url, state })
   } finally {
     await db.close()
@@ -79,11 +85,28 @@ function namesServer(text: string): boolean {
 }
 
 async function prepare({ unscopedInstanceDb }: RegisterApp, db: ConnectedDb): Promise<void> {
+  await requireServer(db)
+  if (await isSameSchema(unscopedInstanceDb, db)) throw refuse('url', 'is the database of the instance.')
+  await migrate(db)
+}
+
+/** The coordinator may also have the database of the instance: the schemas differ. */
+async function prepareCitus({ name, url }: NewCell): Promise<void> {
+  const db = connectDb({ url, poolSize: 1 })
+  try {
+    await requireServer(db)
+    const obstacle = await findObstacle(db, url)
+    if (obstacle !== undefined) throw refuse('url', obstacle)
+  } finally {
+    await db.close()
+  }
+  await prepareSchema(url, name)
+}
+
+async function requireServer(db: ConnectedDb): Promise<void> {
   await requireUsableServer(db, false).catch((error: unknown) => {
     throw refuse('url', `leads to no usable server: ${reasonOf(error)}`)
   })
-  if (await isSameDatabase(unscopedInstanceDb, db)) throw refuse('url', 'is the database of the instance.')
-  await migrate(db)
 }
 
 /** Messages of the network and of the server repeat parts of the URL, which may be the password in a wrong place. */
@@ -96,7 +119,7 @@ function reasonOf(error: unknown): string {
 function register(
   { unscopedInstanceDb, vault, clock }: RegisterApp,
   db: ConnectedDb,
-  { name, url, state }: Required<NewCell>,
+  { name, url, state }: Required<Omit<NewCell, 'isCitus'>>,
 ): Promise<CellRow> {
   return unscopedInstanceDb.transaction(async (tx) => {
     const number = await nextCellNumber(tx)

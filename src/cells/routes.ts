@@ -30,6 +30,12 @@ const AddBody = namedObject('AddCellRequest', {
     maxLength: 2_000,
     description: 'The URL of an empty PostgreSQL database. It is stored encrypted.',
   }),
+  isCitus: Type.Optional(
+    Type.Boolean({
+      description:
+        'The URL is of the coordinator of a Citus cluster. The cell becomes a distributed schema of that database.',
+    }),
+  ),
 })
 
 const NameParams = Type.Object({

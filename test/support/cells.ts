@@ -12,11 +12,12 @@ import { homeOf } from '../../src/kit/db/homes.ts'
 import { migrate } from '../../src/kit/db/migrate.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import { loadSecrets } from '../../src/secrets/secrets.ts'
+import { CLUSTER_URL } from './cluster.ts'
 import { type Cleanup, testDatabaseUrl } from './database.ts'
 import { connectTestDb } from './test-db.ts'
 
 /** How many cells each service of the tests has. */
-export const TEST_CELLS = Number(process.env.COWRY_TEST_CELLS ?? 1)
+export const TEST_CELLS = CLUSTER_URL ? 2 : Number(process.env.COWRY_TEST_CELLS ?? 1)
 
 /** For a test of what only one database has: the statements that it is asked, or one chain of the audit log. */
 export const ONE_DATABASE = { skip: TEST_CELLS === 1 ? false : 'it is about one database' }

@@ -32,9 +32,14 @@ function addAdd(cells: Command, shell: Shell): void {
       '--url-file <file>',
       'a file with the URL of the database; - reads it from standard input, so that it is in no file and no shell history',
     )
-    .action(async (name: string, options: JsonOption & { urlFile: string }) => {
+    .option(
+      '--citus',
+      'the URL is of the coordinator of a Citus cluster, and the cell becomes a distributed schema there',
+    )
+    .action(async (name: string, options: JsonOption & { urlFile: string; citus?: true }) => {
       const url = (await readText(options.urlFile)).trim()
-      const response = await shell.callOperator('POST', '/admin/v1/cells', { name, url })
+      const body = { name, url, isCitus: options.citus }
+      const response = await shell.callOperator('POST', '/admin/v1/cells', body)
       shell.show(response, options, () => renderRecord(response.data as Record<string, unknown>))
     })
 }

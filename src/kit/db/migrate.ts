@@ -57,6 +57,12 @@ exception
 end
 $$`
 
+// A database with several cells has a schema for each of them, but the sandbox provider once.
+const ONCE_PER_DATABASE = '0011_sandbox.sql'
+const selectHasSandbox = sql<{
+  hasSandbox: boolean
+}>`select to_regnamespace('sandbox') is not null as "hasSandbox"`
+
 const CREATE_TABLE = `create table if not exists schema_migrations (
   version integer primary key,
   name text not null,
@@ -82,7 +88,8 @@ export async function migrate(db: Db, dir: URL = MIGRATIONS_DIR): Promise<{ appl
 
 async function apply(tx: Tx, migration: Migration): Promise<void> {
   try {
-    await tx.script(migration.text)
+    const isThere = migration.name === ONCE_PER_DATABASE && (await tx.query(selectHasSandbox))[0]?.hasSandbox
+    if (!isThere) await tx.script(migration.text)
     await tx.query(insertApplied, [migration.version, migration.name, migration.checksum])
   } catch (error) {
     throw new Error(`migration ${migration.name} failed: ${error instanceof Error ? error.message : error}`, {
