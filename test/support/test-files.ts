@@ -32,7 +32,7 @@ export const SHARED_STATE_TESTS = [
 // process-death and workers. Instead of the walk and the generated requests, npm test has the simulation, and the tests that
 // are generated from the OpenAPI document (inputs, isolation, openapi-responses).
 export const REST_ONLY = [
-  'test/faults/{chaos,deliveries,delivery-times,fuzz,lost-gateway-responses,postgres-failover,processes}.test.ts',
+  'test/faults/{chaos,deliveries,delivery-times,fuzz,lost-gateway-responses,postgres-failover,postgres-upgrade,processes}.test.ts',
   'test/faults/random-walk.test.ts',
   'test/api/dashboard-weight.test.ts',
   'test/start/{full-disk,ordinary-user,package}.test.ts',
@@ -57,7 +57,7 @@ export const LARGER_FORMS = [
 // start first. In the quick form the files of one line share a process, one after the other: a process that loads the
 // service and warms up takes more processor time than most of these files.
 export const ALONE = [
-  /^test\/faults\/(?:chaos|simulation\/simulation|fuzz|failpoints|random-walk|postgres-failover|lost-gateway)/,
+  /^test\/faults\/(?:chaos|simulation\/simulation|fuzz|failpoints|random-walk|postgres-(?:failover|upgrade)|lost-gateway)/,
   /^test\/faults\/deliver(?:ies|y-times)/,
   /^test\/(?:guides\/samples|start\/)/,
   /^src\/kit\/.*embedded-postgres/,
