@@ -81,10 +81,7 @@ set
 where merchant_id = $1
   and id = $2
   and status <> 'deleted'
-  and (
-    $9::jsonb is null
-    or jsonb_build_object('url', url, 'description', description, 'events', events) @> $9::jsonb
-  )
+  and ($9::boolean or (url = $10 and description is not distinct from $11 and events = $12::text[]))
 returning ${ENDPOINT_COLUMNS}`
 
 export async function updateEndpoint(
@@ -95,9 +92,9 @@ export async function updateEndpoint(
   { url, description, events, status, expected }: EndpointChanges,
 ): Promise<EndpointRow | undefined> {
   const changesDescription = description !== undefined
-  const unchanged = expected && JSON.stringify(expected)
-  const values = [merchantId, id, at, url, changesDescription, description, events, status, unchanged]
-  return firstRow(db, updateEndpointStatement, values)
+  const changes = [url, changesDescription, description, events, status]
+  const unchanged = [expected === undefined, expected?.url, expected?.description, expected?.events]
+  return firstRow(db, updateEndpointStatement, [merchantId, id, at, ...changes, ...unchanged])
 }
 
 const rotateSecretStatement = sql<EndpointRow>`

@@ -48,6 +48,15 @@ function isRefusedAssignment({ text, isOfUpsert }: Assignment, mutable: MutableF
   return isMutable(text, mutable) && (isOfUpsert || namesColumn(text))
 }
 
+const CONDITION_OF_UPDATE = /\bupdate \w+(?: as)?(?: \w+)? set .*? where (.*?)(?: returning .*)?$/
+
+/** Whether a condition calls a function with a column that is not immutable. */
+function isRefusedCondition(flat: string, blocks: readonly Block[], mutable: MutableFunctions): boolean {
+  const condition = expand(CONDITION_OF_UPDATE.exec(flat)?.[1] ?? '', blocks)
+  const calls = [...condition.matchAll(/\b([a-z_]\w*)(\([^()]*\))/g)]
+  return calls.some(([, name = '', values = '']) => mutable.has(name) && namesColumn(values))
+}
+
 const isDerived = ({ kind }: Source) => kind !== 'table'
 
 /** A join with a CTE, a function or a subquery, also one that is written as in or exists. */
@@ -81,6 +90,11 @@ export const SQL_RULES: readonly SqlRule[] = [
     name: 'computes times and JSON before it assigns them',
     isBroken: (blocks, mutable) => assignmentsOf(blocks).some((one) => isRefusedAssignment(one, mutable)),
     example: `update refunds r set due_at = r.due_at + interval '1 minute' where id = $1`,
+  },
+  {
+    name: 'builds no JSON from the columns of the rows that it updates',
+    isBroken: (blocks, mutable) => blocks.some(({ flat }) => isRefusedCondition(flat, blocks, mutable)),
+    example: `update refunds set due_at = $2 where id = $1 and jsonb_build_object('status', status) = $3`,
   },
   {
     name: 'assigns with case when, not with case of a value',
