@@ -8,7 +8,7 @@ import { systemClock } from '../../src/kit/clock.ts'
 import { createVault } from '../../src/kit/crypto.ts'
 import { sql } from '../../src/kit/db/db.ts'
 import { systemRandom } from '../../src/kit/random.ts'
-import { CLUSTER_URL, NO_CLUSTER, ON_CLUSTER } from '../support/cluster.ts'
+import { CLUSTER_URL, ON_CLUSTER } from '../support/cluster.ts'
 import { testDatabase, testDatabaseUrl } from '../support/database.ts'
 import { connectTestDb } from '../support/test-db.ts'
 
@@ -19,13 +19,13 @@ const add = (name: string, url: string) =>
   addCell({ unscopedInstanceDb: db, vault, clock: systemClock }, { name, url, isCitus: true })
 
 describe('a cell in a cluster of Citus', () => {
-  it('is refused on a server without Citus', NO_CLUSTER, async () => {
+  it('is refused on a server without Citus', async () => {
     const url = await testDatabaseUrl({ after })
     await assert.rejects(add('west-1', url), /url leads to a database without Citus/)
     assert.deepEqual(await listCellRows(db), [])
   })
 
-  it('is refused with options in the URL, where the search path belongs', NO_CLUSTER, async () => {
+  it('is refused with options in the URL, where the search path belongs', async () => {
     const url = `${await testDatabaseUrl({ after })}?options=-cwork_mem%3D8MB`
     await assert.rejects(add('west-1', url), /url must have no options/)
   })

@@ -12,12 +12,12 @@ import { homeOf } from '../../src/kit/db/homes.ts'
 import { migrate } from '../../src/kit/db/migrate.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import { loadSecrets } from '../../src/secrets/secrets.ts'
-import { CLUSTER_URL } from './cluster.ts'
+import { CLUSTER_URL, takeSchema } from './cluster.ts'
 import { type Cleanup, testDatabaseUrl } from './database.ts'
 import { connectTestDb } from './test-db.ts'
 
-/** How many cells each service of the tests has. */
-export const TEST_CELLS = CLUSTER_URL ? 2 : Number(process.env.COWRY_TEST_CELLS ?? 1)
+/** How many cells each service of the tests has: with a cluster, two there beside the database of the instance. */
+export const TEST_CELLS = CLUSTER_URL ? 3 : Number(process.env.COWRY_TEST_CELLS ?? 1)
 
 /** For a test of what only one database has: the statements that it is asked, or one chain of the audit log. */
 export const ONE_DATABASE = { skip: TEST_CELLS === 1 ? false : 'it is about one database' }
@@ -37,7 +37,7 @@ export async function addTestCells(
     const random = systemRandom(systemClock)
     const vault = createVault((await loadSecrets(db, config, random)).encryptionKeys, random)
     for (let number = 1; number < count; number += 1) {
-      const url = await addressOf(await testDatabaseUrl(t))
+      const url = await addressOf(CLUSTER_URL ? await takeSchema(t, CLUSTER_URL) : await testDatabaseUrl(t))
       await addCell(
         { unscopedInstanceDb: db, vault, clock: systemClock },
         { name: `cell-${number}`, url, state: 'active' },

@@ -1,5 +1,5 @@
-// With COWRY_TEST_CELLS=<URL of the coordinator of a Citus cluster> the databases of the tests are distributed schemas there. To
-// make one takes half a minute, so they are kept: a test takes one that no other has, and empties it.
+// With COWRY_TEST_CELLS=<URL of the coordinator of a Citus cluster> the merchants of the tests are in two distributed schemas
+// there. To make one takes half a minute, so they are kept: a service takes those that no other has, and empties them.
 
 import pg from 'pg'
 import { prepareSchema, urlOfSchema } from '../../src/cells/citus.ts'
@@ -13,9 +13,6 @@ export const CLUSTER_URL = URL.canParse(given) ? given : undefined
 export const ON_CLUSTER = {
   skip: CLUSTER_URL ? false : 'COWRY_TEST_CELLS names no Citus cluster (CONTRIBUTING.md)',
 }
-
-/** For a test of what only a plain database has, or of a database that the test makes itself. */
-export const NO_CLUSTER = { skip: CLUSTER_URL ? 'it is about a plain database' : false }
 
 // Any number that the service does not use. The lock of a schema lasts as long as its session.
 const LOCK = 7_061_999

@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ConnectedDb } from '../../src/kit/db/db.ts'
 import { startEmbeddedPostgres } from '../../src/kit/embedded-postgres.ts'
-import { CLUSTER_URL, takeSchema } from './cluster.ts'
 import { dropDatabase, prepareTemplate, runAsAdmin, type TestServer, withDatabase } from './template.ts'
 import { connectTestDb } from './test-db.ts'
 
@@ -54,7 +53,6 @@ export interface Cleanup {
 
 /** The URL of a fresh migrated database, dropped when the test ends. */
 export async function testDatabaseUrl(t: Cleanup): Promise<string> {
-  if (CLUSTER_URL) return takeSchema(t, CLUSTER_URL)
   const { adminUrl, template } = await testServer()
   const name = `cowry_test_${randomBytes(6).toString('hex')}`
   databases += 1

@@ -15,6 +15,7 @@ import type { Failpoints } from '../../src/kit/failpoints.ts'
 import { createLog, type Log } from '../../src/kit/observability/log.ts'
 import { type Api, createApi, postUntilFree } from './api.ts'
 import { addTestCells, dbOverCells, TEST_CELLS } from './cells.ts'
+import { CLUSTER_URL } from './cluster.ts'
 import { type Cleanup, testDatabaseUrl } from './database.ts'
 import { assertInvariants } from './invariants.ts'
 import { startProcess } from './process.ts'
@@ -31,6 +32,8 @@ export interface TestService extends Service {
   admin: Api
   /** A new merchant and a key of it with these scopes. */
   newMerchant(scopes?: string[]): Promise<{ uuid: string; key: string; api: Api }>
+  /** With a cluster: the name of the cell for the next merchant. */
+  nextCell?: () => string
 }
 
 export interface TestServiceOptions {
@@ -72,8 +75,8 @@ export async function testService(t: Cleanup, options: TestServiceOptions = {}):
   return { ...shared, api: merchant.api, demoKey: merchant.key }
 }
 
-async function createMerchant({ admin, apiWith }: TestService, name: string, scopes = ['*']) {
-  const merchant = await postUntilFree(admin, '/admin/v1/merchants', { name })
+async function createMerchant({ admin, apiWith, nextCell }: TestService, name: string, scopes = ['*']) {
+  const merchant = await postUntilFree(admin, '/admin/v1/merchants', { name, cell: nextCell?.() })
   assert.equal(merchant.http, 201, merchant.text)
   const { uuid } = merchant.body.data
   const key = await postUntilFree(admin, `/admin/v1/merchants/${uuid}/keys`, { name: 'test', scopes })
@@ -123,8 +126,20 @@ async function startOwnService(t: Cleanup, options: TestServiceOptions): Promise
     apiWith,
     api: apiWith(demoKey ?? undefined),
     newMerchant: (scopes) => createMerchant(started, 'Another Shop', scopes),
+    ...(CLUSTER_URL && options.cells === undefined && { nextCell: cellsInTurn(service) }),
   }
-  return started
+  if (!started.nextCell || demoKey === null) return started
+  const merchant = await createMerchant(started, 'Demo Shop')
+  return { ...started, api: merchant.api, demoKey: merchant.key }
+}
+
+/** Those of the cluster. The demo merchant and the other ones of a new service are in the database of the instance. */
+function cellsInTurn({ cells: { numbers, nameOf } }: Service): () => string {
+  let made = 0
+  return () => {
+    made += 1
+    return nameOf(numbers[1 + (made % (numbers.length - 1))] ?? 0)
+  }
 }
 
 const WORKERS = process.env.COWRY_TEST_WORKERS
