@@ -10,3 +10,18 @@ export function createTurnQueue(): () => Promise<void> {
     return last
   }
 }
+
+const ITEMS_PER_TURN = 20
+
+/** Maps the items of a page, and lets other requests run after every few of them. */
+export async function mapInTurns<Item, Result>(
+  items: readonly Item[],
+  map: (item: Item) => Result,
+): Promise<Result[]> {
+  const results: Result[] = []
+  for (const [index, item] of items.entries()) {
+    if (index > 0 && index % ITEMS_PER_TURN === 0) await setImmediate()
+    results.push(map(item))
+  }
+  return results
+}

@@ -39,3 +39,8 @@ export const LINK_EXAMPLE = {
   expiresAt: '2026-04-01T09:00:00.000Z',
   createdAt: '2026-03-14T09:26:53.589Z',
 }
+
+const { qr: _, ...withoutQr } = LINK_EXAMPLE
+
+/** In a list. */
+export const STORED_LINK_EXAMPLE = withoutQr

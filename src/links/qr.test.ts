@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { encode } from 'uqr'
-import { qrOf, qrsOf } from './qr.ts'
+import { qrOf } from './qr.ts'
 
 const ADDRESS = 'https://pay.example.com/l/7Gk2WmQ9sT1xXb4L'
 
@@ -29,24 +29,5 @@ describe('the QR code of a link', () => {
     assert.match(svg, /<path fill="#fff" d="M0 0h(\d+)v\1H0z"\/>/)
     assert.doesNotMatch(svg, /stroke|style|script|href/)
     assert.ok(svg.length < 6_000, `${svg.length}`)
-  })
-
-  it('is drawn once, and a list lets other work run between its drawings', async () => {
-    const addresses = Array.from({ length: 20 }, (_, n) => `${ADDRESS}/list/${n}`)
-    const turnsOf = async (work: () => Promise<unknown>) => {
-      let turns = 0
-      const count = () => {
-        turns += 1
-        immediate = setImmediate(count)
-      }
-      let immediate = setImmediate(count)
-      await work()
-      clearImmediate(immediate)
-      return turns
-    }
-    const codes: string[] = []
-    assert.ok((await turnsOf(async () => codes.push(...(await qrsOf(addresses))))) >= addresses.length - 1)
-    assert.deepEqual(codes, addresses.map(qrOf))
-    assert.equal(await turnsOf(() => qrsOf(addresses)), 0)
   })
 })

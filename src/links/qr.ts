@@ -1,7 +1,6 @@
 // The address of a link as a QR code, for screens, posters and receipts. A drawing takes about 2 ms of CPU time. So drawings
-// are cached by address, and a list draws one at a time and lets other requests run in between.
+// are cached by address, and lists have none.
 
-import { createTurnQueue } from '../kit/event-loop.ts'
 import { drawQr } from '../kit/qr.ts'
 
 // About 4 KB each, so at most 20 MB.
@@ -17,16 +16,4 @@ export function qrOf(address: string): string {
   const [oldest] = cache.size > MAX_CACHED ? cache.keys() : []
   if (oldest !== undefined) cache.delete(oldest)
   return svg
-}
-
-const nextTurn = createTurnQueue()
-
-/** For lists. All lists of the process share one queue, so that many lists block the event loop no longer than one. */
-export async function qrsOf(addresses: readonly string[]): Promise<string[]> {
-  const codes: string[] = []
-  for (const address of addresses) {
-    if (!cache.has(address)) await nextTurn()
-    codes.push(qrOf(address))
-  }
-  return codes
 }

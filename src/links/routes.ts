@@ -5,9 +5,9 @@ import { listPayments, type PaymentListsApp } from '../payment-lists/list.ts'
 import { PaymentRecord } from '../payments/schema.ts'
 import { serializePayments } from '../payments/views.ts'
 import type { LinksApp } from './app.ts'
-import { CHANGE_LINK_EXAMPLE, CREATE_LINK_EXAMPLE, LINK_EXAMPLE } from './examples.ts'
+import { CHANGE_LINK_EXAMPLE, CREATE_LINK_EXAMPLE, LINK_EXAMPLE, STORED_LINK_EXAMPLE } from './examples.ts'
 import { ChangeLinkBody, CreateLinkBody, changeLinkIssues, createLinkIssues } from './input.ts'
-import { LinkRecord, LinksQuery, toLink, toLinks } from './schema.ts'
+import { LinkRecord, LinksQuery, StoredLinkRecord, toLink, toStoredLink } from './schema.ts'
 import { changeLink, createLink, deactivateLink, listLinks, requireLink } from './service.ts'
 
 export function linkRoutes(app: LinksApp & PaymentListsApp): Route[] {
@@ -47,14 +47,16 @@ export function linkRoutes(app: LinksApp & PaymentListsApp): Route[] {
       scope: 'links:read',
       operationId: 'paymentLinks.list',
       summary: 'List payment links',
-      description: 'Newest first. Searchable by title or slug; use cursors for deep pages.',
+      description:
+        'Newest first, without the QR codes: each link has its own. Searchable by title or slug; use cursors for deep pages.',
       query: LinksQuery,
-      response: { http: 200, data: LinkRecord, list: true },
+      response: { http: 200, data: StoredLinkRecord, list: true },
       errors: ['invalid_currency'],
-      examples: { data: [LINK_EXAMPLE] },
+      examples: { data: [STORED_LINK_EXAMPLE] },
       handle: async ({ merchant, query }) => {
         const { rows, meta } = await listLinks(app, merchant, query)
-        return listed('Payment links retrieved.', await toLinks(app, rows), meta)
+        const records = rows.map((row) => toStoredLink(app, row))
+        return listed('Payment links retrieved.', records, meta)
       },
     }),
     ...singleLinkRoutes(app, allowHttp),

@@ -24,7 +24,7 @@ import {
 } from '../kit/http/schema.ts'
 import type { LinksApp } from './app.ts'
 import { LINK_STATUSES, LINK_USAGES, type LinkRow } from './link.ts'
-import { qrOf, qrsOf } from './qr.ts'
+import { qrOf } from './qr.ts'
 
 const UNSIGNED_AMOUNT = '^\\d+\\.\\d{2}$'
 
@@ -88,7 +88,7 @@ export const StoredLinkRecord = namedObject(
 export const LinkRecord = namedExtension(
   'PaymentLink',
   StoredLinkRecord,
-  { qr: text('The QR code of the URL, an SVG picture. Events leave it out.') },
+  { qr: text('The QR code of the URL, an SVG picture. Events and lists leave it out.') },
   { description: 'A page at which anyone with the link pays.' },
 )
 
@@ -132,22 +132,11 @@ function linkUrl(app: UrlApp, slug: string): string {
 }
 
 export function toLink(app: UrlApp, link: LinkRow) {
-  const stored = toStoredLink(app, link)
-  return withQr(stored, qrOf(stored.url))
+  const { uuid, slug, url, ...rest } = toStoredLink(app, link)
+  return { uuid, slug, url, qr: qrOf(url), ...rest }
 }
 
-/** The records of a page. */
-export async function toLinks(app: UrlApp, links: readonly LinkRow[]) {
-  const stored = links.map((link) => toStoredLink(app, link))
-  const codes = await qrsOf(stored.map(({ url }) => url))
-  return stored.map((link, index) => withQr(link, codes[index] ?? ''))
-}
-
-function withQr({ uuid, slug, url, ...rest }: ReturnType<typeof toStoredLink>, qr: string) {
-  return { uuid, slug, url, qr, ...rest }
-}
-
-/** For events, without the QR code: it can be made from the address and would be most of the event. */
+/** For events and lists, without the QR code: it can be made from the address and would be most of them. */
 export function toStoredLink(app: UrlApp, link: LinkRow) {
   const { currency } = link
   return {

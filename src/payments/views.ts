@@ -5,6 +5,7 @@ import { serializeMethod } from '../customers/methods.ts'
 import { labelOf, toSavedMethod } from '../customers/schema.ts'
 import { findSavedMethod, findSavedMethods } from '../customers/service.ts'
 import type { Tx } from '../kit/db/db.ts'
+import { mapInTurns } from '../kit/event-loop.ts'
 import type { PaymentsApp } from './app.ts'
 import type { AttemptRow, PaymentWithAttempt } from './attempt.ts'
 import { findPayment, findPayments, listAttempts, listAttemptsOfPayments, type WholePayment } from './find.ts'
@@ -79,7 +80,7 @@ export async function serializePayments(app: PaymentsApp, payments: readonly Pay
     methodsOf(app, payments),
   ])
   const attemptsOf = Map.groupBy(attempts, ({ paymentId }) => paymentId)
-  return payments.map((payment) => {
+  return mapInTurns(payments, (payment) => {
     const method = methods.get(payment.paymentMethodId ?? '') ?? null
     return serializeWhole(app, { payment, attempts: attemptsOf.get(payment.id) ?? [], method })
   })
@@ -96,7 +97,7 @@ export async function serializeCharges(app: PaymentsApp, charges: readonly Payme
     recoveryIds.length === 0 ? [] : findPayments(app.db, first.merchantId, recoveryIds),
   ])
   const attemptsOf = Map.groupBy(attempts, ({ paymentId }) => paymentId)
-  return charges.map((charge) => {
+  return mapInTurns(charges, (charge) => {
     const method = methods.get(charge.paymentMethodId ?? '')
     const recovery = recoveries.find(({ id }) => id === charge.recoveryPaymentId)
     const summary = method ? summarise(method) : null

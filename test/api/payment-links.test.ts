@@ -227,6 +227,12 @@ describe('GET /api/v1/payment-links', () => {
     assert.deepEqual(await ask(`?createdFrom=${encodeURIComponent(clock.now().toISOString())}`), [])
   })
 
+  it('lists links as they are read, without the QR code', async () => {
+    const { api: own } = await service.newMerchant()
+    const { qr: _, ...link } = await makeLink(own)
+    assert.deepEqual((await own.get(PATH)).body.data, [link])
+  })
+
   it('pages links by number and by cursor, and rejects parameters out of range', async () => {
     const { api: own } = await service.newMerchant()
     for (let n = 1; n <= 3; n += 1) await makeLink(own, { title: `Link ${n}` })

@@ -42,7 +42,7 @@ export const REST_ONLY = [
 ]
 // These have a larger form, or take all languages, schemes and screens there.
 export const LARGER_FORMS = [
-  'test/faults/{abuse,deadlocks,failpoints,gateway-tokens,late-refund-failures,process-death,races,refunds}.test.ts',
+  'test/faults/{abuse,deadlocks,event-loop,failpoints,gateway-tokens,late-refund-failures,process-death,races,refunds}.test.ts',
   'test/faults/simulation/*.test.ts',
   'test/start/{commands,production,shutdown}.test.ts',
   'test/guides/samples.test.ts',

@@ -5,7 +5,7 @@
 import { type TProperties, type TSchema, Type } from 'typebox'
 import { ApiError } from '../../core/errors.ts'
 import type { Clock } from '../clock.ts'
-import { createTurnQueue } from '../event-loop.ts'
+import { createTurnQueue, mapInTurns } from '../event-loop.ts'
 import { createLocalTime } from '../time-zone.ts'
 import { BYTE_ORDER_MARK, csvLine, trustedCell, untrustedCell } from './csv.ts'
 import { fileOf, type OperationId, type Route, type RouteInput, type RouteResponse } from './route.ts'
@@ -15,8 +15,8 @@ interface Needs {
   timeZoneOf(merchantId: string): Promise<string>
 }
 
-// A page of this size keeps the event loop for some milliseconds.
-const ROWS_PER_PAGE = 200
+// To read a page of this size keeps the event loop for some milliseconds.
+const ROWS_PER_PAGE = 100
 // Each export reads the database as fast as its client reads the file.
 const MAX_PARALLEL_EXPORTS = 2
 
@@ -128,7 +128,8 @@ async function writeFile(
     yield BYTE_ORDER_MARK + headerOf(columns)
     for (let page = first; ; page = await readPage(page.meta?.nextCursor ?? '')) {
       // A boundary: the data of a list is an array of records.
-      yield (page.data as unknown[]).map((record) => lineOf(columns, record, localTime)).join('')
+      const lines = await mapInTurns(page.data as unknown[], (record) => lineOf(columns, record, localTime))
+      yield lines.join('')
       if (!page.meta?.nextCursor) return
       await needs.turn()
     }

@@ -56,6 +56,7 @@ import type {
   P2pPaymentsListQuery,
   Payment,
   PaymentLink,
+  PaymentLinkSummary,
   PaymentLinksExportPaymentsQuery,
   PaymentLinksExportQuery,
   PaymentLinksListPaymentsQuery,
@@ -513,13 +514,13 @@ export interface PaymentLinksResource {
   /**
    * List payment links.
    *
-   * Newest first. Searchable by title or slug; use cursors for deep pages.
+   * Newest first, without the QR codes: each link has its own. Searchable by title or slug; use cursors for deep pages.
    *
    * Needs the scope `links:read`.
    *
    * `GET /api/v1/payment-links`
    */
-  list(query?: PaymentLinksListQuery | undefined, options?: RequestOptions | undefined): List<PaymentLink>
+  list(query?: PaymentLinksListQuery | undefined, options?: RequestOptions | undefined): List<PaymentLinkSummary>
   /**
    * Get a payment link.
    *

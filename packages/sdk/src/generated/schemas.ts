@@ -1112,7 +1112,7 @@ export type PaymentKind = "checkout" | "charge"
 
 /** A page at which anyone with the link pays. */
 export type PaymentLink = PaymentLinkSummary & {
-  /** The QR code of the URL, an SVG picture. Events leave it out. */
+  /** The QR code of the URL, an SVG picture. Events and lists leave it out. */
   qr: string
 }
 
