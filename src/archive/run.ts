@@ -80,7 +80,11 @@ async function makeSpaceReusable(db: Db): Promise<void> {
 /** The handle has one connection, so the setting is that of the next statement. A lock is still waited for briefly only. */
 async function runVacuum(db: Db, text: string): Promise<void> {
   await db.script('set statement_timeout = 0')
-  await db.script(text)
+  try {
+    await db.script(text)
+  } finally {
+    await db.script('reset statement_timeout')
+  }
 }
 
 /** Gives the space back to the file system. Each table is locked while it is written again. */

@@ -12,7 +12,7 @@ import { findRunningPostgres } from '../kit/embedded-postgres.ts'
 import { createLog } from '../kit/observability/log.ts'
 import { systemRandom } from '../kit/random.ts'
 import { openCells } from './cells.ts'
-import { openDatabase } from './database.ts'
+import { COMMAND, openDatabase } from './database.ts'
 import type { Stops } from './parts.ts'
 
 /** Runs the work with the cells of the settings, of a running service or of a stopped one. */
@@ -22,9 +22,9 @@ async function withCells<Result>(config: Config, work: (cells: Cells) => Promise
   try {
     const databaseUrl = config.databaseUrl ?? findRunningPostgres(join(config.dataDir, 'postgres')) ?? null
     const own = { ...config, databaseUrl, poolSize: 1 }
-    const db = await openDatabase(own, {}, log, stops)
+    const db = await openDatabase(own, COMMAND, log, stops)
     return await work(
-      await openCells({ config: own, clock, log, random: systemRandom(clock), db, stops }, {}),
+      await openCells({ config: own, clock, log, random: systemRandom(clock), db, stops }, COMMAND),
     )
   } finally {
     for (const stop of stops.reverse()) await stop()

@@ -22,6 +22,9 @@ export interface DatabaseOptions {
   acquireTimeoutMs?: number
 }
 
+/** A command waits longer for its connection than a request, also on a busy machine. */
+export const COMMAND: DatabaseOptions = { acquireTimeoutMs: 30_000 }
+
 /** Starts the embedded PostgreSQL, which is used when DATABASE_URL is not set. */
 export function startEmbedded(
   { dataDir }: Config,

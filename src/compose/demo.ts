@@ -38,7 +38,7 @@ import { findGatewayRefunds } from '../refunds/find.ts'
 import { createCallbackPaths } from '../secrets/callback-paths.ts'
 import { type FilledMerchant, listFilledMerchants, saveFilledMerchant } from '../secrets/demo-key.ts'
 import { type InstanceSecrets, loadSecrets } from '../secrets/secrets.ts'
-import { openDatabase } from './database.ts'
+import { COMMAND, openDatabase } from './database.ts'
 import { addPerson, createSignIns } from './demo-people.ts'
 import { createDemoProvider } from './demo-provider.ts'
 import { SANDBOX_PATH } from './gateways.ts'
@@ -52,7 +52,7 @@ export async function fillDemo(config: Config, options: DemoOptions): Promise<Fi
   try {
     // The embedded PostgreSQL of a running service, or one of our own until we end.
     const databaseUrl = config.databaseUrl ?? findRunningPostgres(join(config.dataDir, 'postgres')) ?? null
-    const db = await openDatabase({ ...config, databaseUrl }, {}, createLog('warn'), stops)
+    const db = await openDatabase({ ...config, databaseUrl }, COMMAND, createLog('warn'), stops)
     if ((await applyRowLevelSecurity(db)).length > 0)
       throw new CommandError(
         'no_row_level_security',

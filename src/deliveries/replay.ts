@@ -4,7 +4,7 @@
 import { ApiError, requireFound } from '../core/errors.ts'
 import type { EventType } from '../core/event-types.ts'
 import type { Merchant } from '../core/merchant.ts'
-import { requireEvent, requireReplayableEvent } from '../events/service.ts'
+import { requireEvent, requireReplayableEvent, requireReplayablePeriod } from '../events/service.ts'
 import type { Tx } from '../kit/db/db.ts'
 import { createIdempotently, type IdempotentResult } from '../kit/db/idempotency.ts'
 import { requireEnabled, requireEndpoint } from '../webhook-endpoints/endpoints.ts'
@@ -71,6 +71,7 @@ export async function replayRange(
       const endpointId = await resolveTarget(tx, merchant, input.endpoint)
       await requireQueueCapacity(tx, merchant)
       const [from, to] = [new Date(input.from), new Date(input.to)]
+      await requireReplayablePeriod(tx, merchant, to)
       const range = { from, to, types, endpointId, onlyUndelivered }
       return queueReplay(tx, merchant.id, id, range, app.clock.now())
     },

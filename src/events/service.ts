@@ -95,11 +95,20 @@ export async function requireReplayableEvent(tx: Tx, merchant: Merchant, id: str
   if (boundary !== null && createdAt < boundary) throwMissing(boundary, createdAt)
 }
 
+/** Of a period that is archived as a whole, no event can be replayed. */
+export async function requireReplayablePeriod(tx: Tx, merchant: Merchant, to: Date): Promise<void> {
+  const boundary = await archivedBefore(tx, merchant.id)
+  if (boundary !== null && to <= boundary)
+    throw new ApiError('invalid_state', { message: archivedMessage(boundary) })
+}
+
 function throwMissing(boundary: Date | null, at: Date): never {
   if (boundary === null || at >= boundary) throw new ApiError('event_not_found')
-  const month = boundary.toISOString().slice(0, 7)
-  throw new ApiError('event_not_found', { message: `Events before ${month} are archived. Ask the operator.` })
+  throw new ApiError('event_not_found', { message: archivedMessage(boundary) })
 }
+
+const archivedMessage = (boundary: Date) =>
+  `Events before ${boundary.toISOString().slice(0, 7)} are archived. Ask the operator.`
 
 /** Lists the events of a merchant, optionally of one type or one resource. */
 export async function listEvents(
