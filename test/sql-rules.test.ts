@@ -2,11 +2,10 @@
 // triggers and functions of the migrated schema.
 
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { type Statement, sql } from '../src/kit/db/db.ts'
-import { homeOf, TABLES_BY_HOME } from '../src/kit/db/homes.ts'
+import { TABLES_BY_HOME } from '../src/kit/db/homes.ts'
+import { statementsOfCells } from './support/cell-statements.ts'
 import { testDatabase } from './support/database.ts'
 import { brokenRules, SQL_RULES } from './support/sql-rules.ts'
 
@@ -18,21 +17,6 @@ from pg_proc
 where provolatile <> 'i' and prokind = 'f'`
 
 const mutable = new Set((await db.query(selectMutableFunctions)).map(({ name }) => name))
-// Of a process of its own: here, other tests have registered theirs.
-const LIST = `
-import './src/app.ts'
-import './src/compose/archive.ts'
-import './src/compose/demo.ts'
-import { allStatements } from './src/kit/db/db.ts'
-console.log(JSON.stringify(allStatements().map(({ text }) => text)))`
-
-const statementsOfCells = (): string[] => {
-  const cwd = join(import.meta.dirname, '..')
-  const listed = execFileSync(process.execPath, ['--input-type=module', '--eval', LIST], { cwd })
-  const texts: string[] = JSON.parse(listed.toString())
-  return texts.filter((text) => homeOf(text) !== 'instance')
-}
-
 describe('every statement of a cell', () => {
   it('keeps the rules of SQL', () => {
     const statements = statementsOfCells()

@@ -2,13 +2,15 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import pg from 'pg'
 import { addCell } from '../../src/cells/register.ts'
 import { listCellRows } from '../../src/kit/cells/queries.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { createVault } from '../../src/kit/crypto.ts'
 import { sql } from '../../src/kit/db/db.ts'
 import { systemRandom } from '../../src/kit/random.ts'
-import { CLUSTER_URL, ON_CLUSTER } from '../support/cluster.ts'
+import { statementsOfCells } from '../support/cell-statements.ts'
+import { CLUSTER_URL, ON_CLUSTER, takeSchema } from '../support/cluster.ts'
 import { testDatabase, testDatabaseUrl } from '../support/database.ts'
 import { connectTestDb } from '../support/test-db.ts'
 
@@ -17,6 +19,45 @@ const random = systemRandom(systemClock)
 const vault = createVault([{ id: 'k1', key: random.bytes(32) }], random)
 const add = (name: string, url: string) =>
   addCell({ unscopedInstanceDb: db, vault, clock: systemClock }, { name, url, isCitus: true })
+
+const UUID = '018f0000-0000-7000-8000-000000000001'
+const SAMPLES: Record<string, string> = {
+  uuid: UUID,
+  boolean: 'true',
+  date: '2026-11-01',
+  interval: '1 day',
+  bytea: '\\x00',
+  jsonb: '[{}]',
+  ...Object.fromEntries(
+    ['integer', 'bigint', 'smallint', 'numeric', 'double precision'].map((type) => [type, '1']),
+  ),
+  'timestamp with time zone': '2026-11-01T00:00:00Z',
+}
+
+const sampleOf = (type: string): string =>
+  type.endsWith('[]') ? `{"${sampleOf(type.slice(0, -2)).replaceAll('"', '')}"}` : (SAMPLES[type] ?? 'x')
+
+const selectTypes = `select parameter_types::text[] as types from pg_prepared_statements where name = 'tried'`
+
+// Not supported, or an error inside of the server. Any other error is about the values.
+const REFUSALS = /^(?:0A|XX)/
+
+/** Why the cluster refuses the statement. */
+async function findRefusal(client: pg.Client, text: string): Promise<string | undefined> {
+  try {
+    await client.query('begin')
+    await client.query(`prepare tried as ${text}`)
+    const types: string[] = (await client.query(selectTypes)).rows[0].types
+    const values = types.map((type) => pg.escapeLiteral(sampleOf(type))).join(', ')
+    await client.query(`execute tried${values && ` (${values})`}`)
+    return undefined
+  } catch (error) {
+    return error instanceof pg.DatabaseError && !REFUSALS.test(error.code ?? '') ? undefined : String(error)
+  } finally {
+    await client.query('rollback')
+    await client.query('deallocate all')
+  }
+}
 
 describe('a cell in a cluster of Citus', () => {
   it('is refused on a server without Citus', async () => {
@@ -60,4 +101,34 @@ order by name`
       await assert.rejects(add('added-1', CLUSTER_URL ?? ''), /name is the name of another cell/)
     },
   )
+
+  it('has each table in one shard on one node, so that no statement goes to more', ON_CLUSTER, async () => {
+    const { client, schema } = await connectToSchema()
+    const { rows } = await client.query(
+      `select count(*)::integer as shards, count(distinct table_name)::integer as tables,
+        count(distinct (nodename, nodeport))::integer as nodes
+      from citus_shards where table_name::text not like '%.%' and citus_table_type = 'schema'`,
+    )
+    assert.equal(rows[0].shards, rows[0].tables, schema)
+    assert.ok(rows[0].tables > 60)
+    assert.equal(rows[0].nodes, 1)
+  })
+
+  it('takes every statement of a cell', ON_CLUSTER, async () => {
+    const { client } = await connectToSchema()
+    const refused: unknown[] = []
+    for (const text of statementsOfCells()) {
+      const refusal = await findRefusal(client, text)
+      if (refusal !== undefined) refused.push({ text, refusal })
+    }
+    assert.deepEqual(refused, [])
+  })
 })
+
+async function connectToSchema() {
+  const url = await takeSchema({ after }, CLUSTER_URL ?? '')
+  const client = new pg.Client(url)
+  after(() => client.end())
+  await client.connect()
+  return { client, schema: new URL(url).searchParams.get('options') ?? '' }
+}
