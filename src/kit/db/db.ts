@@ -246,8 +246,9 @@ export function connectDb(options: DbOptions): ConnectedDb {
   }
 }
 
-// A second batch may run beside the first: more of them would have fewer reads each.
-const SHARED_READS = { maxSize: 32, concurrency: 2 }
+// Reads that arrive together share a batch. None waits for a batch before it, which may hang: with two batches at most, a
+// read took 6 % less processor time and a tenth longer.
+const SHARED_READS = { maxSize: 32, concurrency: Number.POSITIVE_INFINITY }
 
 async function runShared(
   client: pg.PoolClient,
