@@ -50,12 +50,23 @@ export async function isDistributed(db: Tx, schema: string): Promise<boolean> {
   return requireRow(await db.query(selectIsDistributed, [schema])).isDistributed
 }
 
+const selectUnlogged = sql<{ name: string }>`
+select c.oid::regclass::text as name
+from pg_class c
+where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and c.relpersistence = 'u'`
+
+/** Citus moves a schema by replication, which unlogged tables do not have. Those of the instance stay empty in a cell. */
+async function logTables(tx: Tx): Promise<void> {
+  for (const { name } of await tx.query(selectUnlogged)) await tx.script(`alter table ${name} set logged`)
+}
+
 const distributeStatement = citusSql<unknown>`select citus_schema_distribute($1::regnamespace)`
 
 /** Copies each table to the node that will have the schema. */
 export async function distribute(db: Db, schema: string): Promise<void> {
   const work = async (tx: Tx) => {
     await tx.script('set local lock_timeout = 0; set local statement_timeout = 0')
+    await logTables(tx)
     await tx.query(distributeStatement, [schema])
   }
   await db.transaction(work, { noTimeout: true })

@@ -114,6 +114,14 @@ order by name`
     assert.equal(rows[0].nodes, 1)
   })
 
+  it('has no unlogged table, so that Citus can move it', ON_CLUSTER, async () => {
+    const { client } = await connectToSchema()
+    const { rows } = await client.query(
+      `select relname from pg_class where relnamespace = current_schema()::regnamespace and relpersistence = 'u'`,
+    )
+    assert.deepEqual(rows, [])
+  })
+
   it('takes every statement of a cell', ON_CLUSTER, async () => {
     const { client } = await connectToSchema()
     const refused: unknown[] = []

@@ -142,7 +142,7 @@ describe('POST /api/v1/checkout/initiate-payment', () => {
     const data = await initiate()
     assert.equal(data.checkoutUrl, `${service.publicUrl}/pay/${data.accessCode}`)
     // 43 base62 characters hold 256 random bits; those of a cell other than 0 are after its number.
-    assert.match(data.accessCode, TEST_CELLS === 1 ? /^[0-9A-Za-z]{43}$/ : /^(?:01)?[0-9A-Za-z]{43}$/)
+    assert.match(data.accessCode, TEST_CELLS === 1 ? /^[0-9A-Za-z]{43}$/ : /^(?:0[12])?[0-9A-Za-z]{43}$/)
     const page = await fetch(data.checkoutUrl)
     assert.equal(page.status, 200)
     assert.match(await page.text(), /KSh\s1,250\.50/)

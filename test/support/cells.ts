@@ -110,11 +110,17 @@ const bigintText = (_name: string, value: unknown) => (typeof value === 'bigint'
 
 const selectMerchant = sql<{ id: string }>`select id from merchants where id = any ($1::uuid[]) limit 1`
 
-/** The cell of the first merchant that the text names. */
+const selectPayment = sql<{ id: string }>`select id from payments where id = any ($1::uuid[]) limit 1`
+
+/** The cell of the first merchant that the text names, or of a payment. */
 async function findCell(db: Db, cells: Cells, text: string): Promise<number | undefined> {
   const ids = text.match(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []
-  const [merchant] = ids.length === 0 ? [] : await db.query(selectMerchant, [ids])
-  return merchant && cells.of(merchant.id)
+  if (ids.length === 0) return undefined
+  const [merchant] = await db.query(selectMerchant, [ids])
+  if (merchant) return cells.of(merchant.id)
+  for (const cell of cells.numbers)
+    if ((await cells.open(cell).query(selectPayment, [ids])).length > 0) return cell
+  return undefined
 }
 
 function isOfInstance(text: string): boolean {

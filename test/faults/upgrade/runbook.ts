@@ -2,7 +2,7 @@
 // server and NEW on the new one, both in the database of the service, as a superuser.
 
 export const OLD = {
-  publish: 'create publication cowry_upgrade for all tables with (publish_via_partition_root = true)',
+  publish: 'create publication upgrade for all tables with (publish_via_partition_root = true)',
   refuseWrites: 'alter database cowry set default_transaction_read_only = on',
   disconnect: `
 select pg_terminate_backend(pid)
@@ -12,7 +12,7 @@ where datname = current_database() and backend_type = 'client backend' and pid <
   received: `
 select confirmed_flush_lsn >= '<lsn>' as "isReceived"
 from pg_replication_slots
-where slot_name = 'cowry_upgrade'`,
+where slot_name = 'upgrade'`,
   numbers: `
 select format('select setval(%L, %s)', format('%I.%I', schemaname, sequencename), last_value) as command
 from pg_sequences
@@ -37,13 +37,13 @@ begin
 end
 $$`,
   subscribe: `
-create subscription cowry_upgrade
+create subscription upgrade
 connection 'host=<old host> port=<port> dbname=cowry user=<user> password=<password>'
-publication cowry_upgrade`,
+publication upgrade`,
   uncopied: `
 select srrelid::regclass::text as table, srsubstate as state
 from pg_subscription_rel
 where srsubstate <> 'r'`,
   analyze: 'analyze',
-  unsubscribe: 'drop subscription cowry_upgrade',
+  unsubscribe: 'drop subscription upgrade',
 }
