@@ -84,7 +84,7 @@ async function compare(
   const drive = async (
     side: Side,
     operation: Compared,
-    load: { connections: number; perSecond?: number },
+    load: { connections: number; perSecond?: number; requests?: number; forMs?: number },
   ) => {
     const { service, source } = side
     const order = { url: service.url, operation, forMs: seconds * 1_000, source, ...load }
@@ -134,12 +134,17 @@ async function compare(
   }
   const figures: [Compared, ComparedFigure][] = []
   for (const operation of COMPARED) figures.push([operation, await figureOfOperation(operation)])
+  const walLoad = { connections, requests: WAL_CHARGES, forMs: WAL_MAX_MS }
   const walOf = (side: Side) =>
-    measureWal(side.databaseUrl, async () => (await drive(side, 'charges', { connections })).answered)
+    measureWal(side.databaseUrl, async () => (await drive(side, 'charges', walLoad)).answered)
   const wal: Pair<WalFigure> = [await walOf(sides[0]), await walOf(sides[1])]
   // A boundary: there is an entry for each operation.
   return { figures: Object.fromEntries(figures) as Comparison['figures'], wal }
 }
+
+// As many for both, and so many that lists of new index entries are merged several times.
+const WAL_CHARGES = 8_000
+const WAL_MAX_MS = 600_000
 
 // More than ever wait at once below the peak.
 const MOST_CONNECTIONS = 256
