@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { errorFromIssues } from '../core/errors.ts'
 import { suggestName } from '../core/text/spelling.ts'
-import { areSeveral, type CellMap, inEveryCell, runInCell } from '../kit/cells/cells.ts'
+import { areSeveral, type CellHistory, inEveryCell, runInCell } from '../kit/cells/cells.ts'
 import type { Signer } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
 import { listOverDatabases, mergeRows } from '../kit/db/lists/operator-list.ts'
@@ -24,7 +24,7 @@ import { type AuditFilter, OPERATION_MESSAGE, toAuditRecord } from './schema.ts'
 export interface AuditApp {
   db: Db
   instanceDb: Db
-  cells?: CellMap
+  cells?: CellHistory
   cursors: Signer
   /** Method and path of every operation that leaves entries. */
   auditedOperations(): readonly string[]
@@ -67,7 +67,9 @@ async function inEveryDatabase<Result>(
   read: (db: Db) => Promise<Result>,
 ): Promise<Result[]> {
   if (!cells || !areSeveral(cells)) return [await read(db)]
-  if (merchantId === null) return inEveryCell(cells, () => read(db))
+  // The entries of a merchant that was moved stay where they were written.
+  if (merchantId === null || cells.numbers.some((cell) => cells.successorsOf(cell).length > 0))
+    return inEveryCell(cells, () => read(db))
   const cell = await cells.of(merchantId)
   const own = runInCell(cell, () => read(db))
   return cell === 0 ? [await own] : Promise.all([own, read(instanceDb)])

@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 import { singlePage } from '../core/page.ts'
 import { created, listed, type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
 import { count, flag, NamedEnum, namedObject, text } from '../kit/http/schema.ts'
+import { drainCell } from './moves/start.ts'
 import { activateCell, addCell, type CellsApp, listCells } from './register.ts'
 
 const NAME = '^[a-z0-9][a-z0-9-]{0,30}$'
@@ -86,6 +87,19 @@ export function cellRoutes(app: CellsApp): OperatorRoute[] {
       response: { http: 200, data: CellRecord },
       errors: ['validation_failed'],
       handle: async ({ params }) => ok('Cell activated.', toRecord(await activateCell(app, params.name))),
+    }),
+    operatorRoute({
+      method: 'POST',
+      path: '/admin/v1/cells/{name}/drain',
+      operationId: 'cells.drain',
+      summary: 'Move every merchant out of a cell',
+      description:
+        'No new merchants are placed in it. A job moves its merchants to the active cells, one after another.',
+      params: NameParams,
+      response: { http: 200, data: CellRecord },
+      errors: ['validation_failed'],
+      handle: async ({ params }) =>
+        ok('The cell is being drained.', toRecord(await drainCell(app, params.name))),
     }),
   ]
 }

@@ -3,7 +3,7 @@
 import { createKeyCache } from '../api-keys/authenticate.ts'
 import { promptEndsAt } from '../checkout/phone-prompts.ts'
 import { createDeliveryWriter } from '../deliveries/app.ts'
-import { areSeveral, inNamedCell, perCell, routedDb } from '../kit/cells/cells.ts'
+import { areSeveral, inCellOfValue, perCell, routedDb } from '../kit/cells/cells.ts'
 import { cellOfUuid } from '../kit/cells/values.ts'
 import { createSigner, createVault } from '../kit/crypto.ts'
 import type { Db, ScopableDb } from '../kit/db/db.ts'
@@ -21,6 +21,7 @@ import { createPlacement } from '../merchants/placement.ts'
 import { createMerchantProfiles } from '../merchants/profiles.ts'
 import { isSuspended, requireMerchant } from '../merchants/service.ts'
 import { createPaymentWriters, type RefundKey, type Report } from '../payments/app.ts'
+import { findMerchantByGatewayKey } from '../payments/find.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { createPasswordHasher } from '../people/passwords.ts'
 import { wakeLookup } from '../provider-refunds/lookup.ts'
@@ -64,7 +65,12 @@ export async function composeApp(parts: Parts, addresses: Addresses) {
     writers: createPaymentWriters(unscopedDb, clock, cells),
     isSuspended: (id: string) => isSuspended({ instanceDb }, id),
     promptEndsAt: (gatewayKey: string) =>
-      inNamedCell(cells, cellOfUuid(gatewayKey), () => promptEndsAt(unscopedDb, gatewayKey)),
+      inCellOfValue(
+        cells,
+        cellOfUuid(gatewayKey),
+        () => findMerchantByGatewayKey(unscopedDb, gatewayKey),
+        () => promptEndsAt(unscopedDb, gatewayKey),
+      ),
     wakeRefunds: async ({ isRefund = false, ...wake }: RefundWake & { isRefund?: boolean }) => {
       await wakeRefunds({ db, clock }, wake)
       if (isRefund) await wakeLookup({ db, clock }, wake)

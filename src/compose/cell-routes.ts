@@ -7,14 +7,15 @@ import {
   type Cells,
   currentCell,
   inCellOf,
-  inNamedCell,
+  inCellOfValue,
   iterateInCell,
   runInCell,
 } from '../kit/cells/cells.ts'
 import type { Db } from '../kit/db/db.ts'
 import type { OperatorRoute, PageRoute, PersonRoute, Route, RouteResponse } from '../kit/http/route.ts'
-import { cellOfSlug } from '../links/service.ts'
-import { cellOfAccessCode } from '../payments/record.ts'
+import { cellOfSlug, findLinkMerchant } from '../links/service.ts'
+import { findMerchantByAccessHash } from '../payments/find.ts'
+import { cellOfAccessCode, hashAccessCode } from '../payments/record.ts'
 
 interface Needs {
   cells: Cells
@@ -29,8 +30,13 @@ export function routeByMerchant<One extends Route | PersonRoute>(
   return routes.map((route) => ({
     ...route,
     handle: (input: Parameters<One['handle']>[0]) =>
-      // A boundary: the input of a route is the one that it takes.
-      inCellOf(cells, input.merchant.id, async () => keepCell(await route.handle(input as never))),
+      inCellOf(
+        cells,
+        input.merchant.id,
+        // A boundary: the input of a route is the one that it takes.
+        async () => keepCell(await route.handle(input as never)),
+        { isRead: route.method === 'GET' },
+      ),
   }))
 }
 
@@ -63,16 +69,23 @@ export function routeOperators({ cells, db }: Needs, routes: OperatorRoute[]): O
   })
 }
 
-/** The pages of payers: an access code or a slug names the cell. */
-export function routePages({ cells }: Pick<Needs, 'cells'>, routes: PageRoute[]): PageRoute[] {
+/** The pages of payers: an access code or a slug names the cell in which it was made. */
+export function routePages({ cells, db }: Needs, routes: PageRoute[]): PageRoute[] {
   if (!areSeveral(cells)) return routes
   return routes.map((route) => ({
     ...route,
     handle: async (request) => {
       const { accessCode, slug } = request.params
+      const work = async () => route.handle(request)
       if (accessCode !== undefined)
-        return inNamedCell(cells, cellOfAccessCode(accessCode), () => route.handle(request))
-      if (slug !== undefined) return inNamedCell(cells, cellOfSlug(slug), () => route.handle(request))
+        return inCellOfValue(
+          cells,
+          cellOfAccessCode(accessCode),
+          () => findMerchantByAccessHash(db, hashAccessCode(accessCode)),
+          work,
+        )
+      if (slug !== undefined)
+        return inCellOfValue(cells, cellOfSlug(slug), () => findLinkMerchant(db, slug), work)
       return route.handle(request)
     },
   }))

@@ -4,6 +4,13 @@
 import { openUrl, requireOwnCell } from '../cells/register.ts'
 import type { Config } from '../config.ts'
 import { type Cells, ONE_CELL } from '../kit/cells/cells.ts'
+import {
+  admitMerchant,
+  endRun,
+  findPlace,
+  listSuccessors,
+  reopenMerchant,
+} from '../kit/cells/moving-queries.ts'
 import { announceProcess } from '../kit/cells/processes.ts'
 import { type CellRow, findMerchantCells, listCellRows } from '../kit/cells/queries.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -32,13 +39,10 @@ export interface CellParts {
 export async function openCells(parts: CellParts, options: DatabaseOptions): Promise<Cells> {
   const { config, db, random, clock, stops } = parts
   const rows = await listCellRows(db)
-  stops.push(
-    await announceProcess(
-      parts,
-      rows.map(({ number }) => number),
-    ),
-  )
-  if (rows.length === 0) return { ...ONE_CELL, open: () => db }
+  if (rows.length === 0) {
+    stops.push(await announceProcess(parts, []))
+    return { ...ONE_CELL, open: () => db }
+  }
   const vault = createVault((await loadSecrets(db, config, random)).encryptionKeys, random)
   const opened = await Promise.all(rows.map((row) => openCell(parts, options, row, vault)))
   const handles = new Map<number, () => ConnectedDb | undefined>([[0, () => db], ...opened])
@@ -50,20 +54,51 @@ export async function openCells(parts: CellParts, options: DatabaseOptions): Pro
     loadMany: (merchantIds) => findMerchantCells(db, merchantIds),
     refreshUntil: stopped.signal,
   })
+  let successors = await listSuccessors(db)
+  const open = (cell: number): ConnectedDb => {
+    const handle = handles.get(cell)
+    if (!handle) throw new DbUnavailable(new Error(`this process was started before cell ${cell} was added`))
+    const opened = handle()
+    if (!opened) throw new DbUnavailable(new Error(`the cell ${names.get(cell)} is not open`))
+    return opened
+  }
+  const apply = async (merchantIds: readonly string[]): Promise<void> => {
+    successors = await listSuccessors(db)
+    for (const merchantId of merchantIds) merchants.invalidate(merchantId)
+  }
+  const known = rows.map(({ number }) => number)
+  stops.push(await announceProcess(parts, known, apply))
   return {
     numbers: [...handles.keys()].toSorted((one, other) => one - other),
     nameOf: (cell) => names.get(cell) ?? String(cell),
     of: merchants.get,
     isOpen: (cell) => handles.get(cell)?.() !== undefined,
-    open(cell) {
-      const handle = handles.get(cell)
-      if (!handle)
-        throw new DbUnavailable(new Error(`this process was started before cell ${cell} was added`))
-      const opened = handle()
-      if (!opened) throw new DbUnavailable(new Error(`the cell ${names.get(cell)} is not open`))
-      return opened
+    open,
+    follow: async (merchantId, refusedBy, refusals) => {
+      merchants.invalidate(merchantId)
+      return follow({ db, clock, open }, merchantId, { refusedBy, refusals })
     },
+    successorsOf: (cell) => successors.get(cell) ?? [],
   }
+}
+
+// The switch itself takes less: after so many refusals its run has died.
+const WAIT_MS = 25
+const REFUSALS_OF_SWITCH = 30
+
+/** Finds the merchant. If a run has died while it switched, its switch is completed here, or taken back. */
+async function follow(
+  { db, clock, open }: Pick<Cells, 'open'> & Pick<CellParts, 'db' | 'clock'>,
+  merchantId: string,
+  { refusedBy, refusals }: { refusedBy: number; refusals: number },
+): Promise<number> {
+  const { cell, fence } = await findPlace(db, merchantId)
+  if (cell !== refusedBy) return cell
+  await clock.sleep(WAIT_MS)
+  if (refusals < REFUSALS_OF_SWITCH) return cell
+  if (await admitMerchant(open(cell), merchantId)) return cell
+  if (fence !== null && (await endRun(db, merchantId, fence))) await reopenMerchant(open(cell), merchantId)
+  return cell
 }
 
 const RETRY_MS = 2_000

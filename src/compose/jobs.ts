@@ -1,4 +1,5 @@
 import { apiKeyJobs } from '../api-keys/jobs.ts'
+import { moveJobs } from '../cells/moves/jobs.ts'
 import { checkoutJobs } from '../checkout/jobs.ts'
 import type { Config } from '../config.ts'
 import { customerJobs } from '../customers/jobs.ts'
@@ -8,7 +9,7 @@ import { gatewayTokenJobs } from '../gateway-tokens/jobs.ts'
 import { gatewayWebhookJobs } from '../gateway-webhooks/jobs.ts'
 import { areSeveral, type Cells, runInCell } from '../kit/cells/cells.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { ConnectedDb } from '../kit/db/db.ts'
+import { type ConnectedDb, movedMerchantOf } from '../kit/db/db.ts'
 import { invariantJobs } from '../kit/db/invariant-checks.ts'
 import type { DueJobs } from '../kit/due-poll.ts'
 import { type Job, type JobRunner, startJobs } from '../kit/jobs.ts'
@@ -35,15 +36,30 @@ export function startBackgroundJobs(parts: Parts, app: App): JobRunner {
   const { cells, config } = parts
   if (!areSeveral(cells)) return startJobs(app, backgroundJobs(app, config), dueJobs(parts.db, app.clock))
   // Each cell has its own loops and its own backoff, so that a cell that is down delays no other.
+  const stopping = new AbortController()
   const runners = [
-    startJobs(app, [...instanceJobs(app), ...(app.placement?.jobs ?? [])]),
+    startJobs(app, [
+      ...instanceJobs(app),
+      ...(app.placement?.jobs ?? []),
+      ...movingJobs(app, stopping.signal),
+    ]),
     ...cells.numbers.map((cell) => {
       const jobs = cellJobs(app, config).map((job) => inCell(cell, job))
       const log = withCell(app.log, cells.nameOf(cell))
       return startJobs({ ...app, log }, jobs, dueJobsOf(cells, cell, app.clock))
     }),
   ]
-  return { stop: async () => void (await Promise.all(runners.map((runner) => runner.stop()))) }
+  return {
+    stop: async () => {
+      stopping.abort()
+      await Promise.all(runners.map((runner) => runner.stop()))
+    },
+  }
+}
+
+function movingJobs(app: App, signal: AbortSignal): Job[] {
+  const { placement } = app
+  return placement ? moveJobs({ ...app, copyMerchant: placement.copyMerchant }, signal) : []
 }
 
 /** The lines name the cell in which a job has failed. */
@@ -61,9 +77,14 @@ function inCell(cell: number, job: Job): Job {
   if ('run' in job) return { ...job, run: () => runInCell(cell, job.run) }
   const claim = async (limit: number) => {
     const tasks = await runInCell(cell, () => job.claim(limit))
-    return tasks.map((task) => () => runInCell(cell, task))
+    return tasks.map((task) => () => runInCell(cell, () => task().catch(ignoreMoved)))
   }
   return { ...job, claim }
+}
+
+/** The work of a merchant that was moved meanwhile is claimed again in its new cell. */
+function ignoreMoved(error: unknown): void {
+  if (movedMerchantOf(error) === undefined) throw error
 }
 
 function instanceJobs(app: App): Job[] {

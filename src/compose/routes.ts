@@ -8,6 +8,7 @@ import { auditRoutes, operatorAuditRoutes } from '../audit/routes.ts'
 import { operatorCaseRoutes } from '../case-resolutions/operator-routes.ts'
 import { caseRoutes } from '../case-resolutions/routes.ts'
 import { catalogRoutes } from '../catalog/routes.ts'
+import { moveRoutes } from '../cells/moves/routes.ts'
 import { cellRoutes } from '../cells/routes.ts'
 import { chargeRoutes } from '../charges/routes.ts'
 import { checkoutRoutes } from '../checkout/routes.ts'
@@ -120,6 +121,7 @@ export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
     ...operatorAuditRoutes({ ...app, auditedOperations }),
     ...encryptionRoutes(app),
     ...cellRoutes(app),
+    ...moveRoutes(app),
     ...instanceRoutes(app),
     ...reconciliationRoutes({
       ...app,

@@ -2,12 +2,13 @@
 // the status at the gateway. The content of a webhook is never trusted, and only the report of a connector is stored.
 
 import { isUuid } from '../core/ids.ts'
-import { inCellOf, inNamedCell, ONE_CELL } from '../kit/cells/cells.ts'
+import { inCellOf, inCellOfValue, inNamedCell, ONE_CELL } from '../kit/cells/cells.ts'
 import { cellOfUuid } from '../kit/cells/values.ts'
 import { addMs } from '../kit/clock.ts'
 import type { GatewayWebhookRoute } from '../kit/http/route.ts'
 import { createIntervalLog } from '../kit/observability/log-interval.ts'
 import type { PaymentsApp } from '../payments/app.ts'
+import { findMerchantByGatewayKey } from '../payments/find.ts'
 import { CALLBACK_PATH, type CallbackSubject, INSTANCE_SCOPE } from '../secrets/callback-paths.ts'
 import { purgeWebhooksBefore, retryUnmatchedWebhooks } from './queries.ts'
 import { provesKey, type ReceivedWebhook, saveRefundCallback, saveWebhook } from './save.ts'
@@ -65,8 +66,11 @@ async function saveInCell(
     return parsed.kind !== 'payment' || saveWebhook(app, received, parsed)
   }
   if (merchantId !== null) return void (await inCellOf(app.cells, merchantId, save))
-  if ('key' in parsed && parsed.key !== undefined)
-    return void (await inNamedCell(app.cells, cellOfUuid(parsed.key), save))
+  if ('key' in parsed && parsed.key !== undefined) {
+    const { key } = parsed
+    const findMerchant = () => findMerchantByGatewayKey(app.db, key)
+    return void (await inCellOfValue(app.cells, cellOfUuid(key), findMerchant, save))
+  }
   for (const cell of (app.cells ?? ONE_CELL).numbers) if (await inNamedCell(app.cells, cell, save)) return
 }
 

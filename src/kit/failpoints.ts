@@ -31,6 +31,13 @@ export const FAILPOINTS = [
   'resolver.after_poll',
   'delivery.after_claim',
   'delivery.after_response',
+  'move.after_guard',
+  'move.after_copy',
+  'move.after_close',
+  'move.after_last_copy',
+  'move.after_switch',
+  'move.after_leave',
+  'move.after_clean',
 ] as const
 
 export type Failpoint = (typeof FAILPOINTS)[number]

@@ -74,6 +74,16 @@ export async function findLinkBySlug(db: Db, slug: string, now: Date): Promise<L
   return firstRow(db, selectLinkBySlug, [slug, now])
 }
 
+const selectMerchantBySlug = sql<{ merchantId: string }>`
+select merchant_id as "merchantId"
+from payment_links
+where slug = $1`
+
+/** Whose link it is, before its merchant is known. */
+export async function findMerchantBySlug(db: Db, slug: string): Promise<string | undefined> {
+  return (await firstRow(db, selectMerchantBySlug, [slug]))?.merchantId
+}
+
 const NEW_LINK = [...LINK_IDENTITY, ...LINK_TERMS] as const
 
 const insertLinkStatement = sql<unknown>`

@@ -14,7 +14,7 @@ import { type ChangeLink, type CreateLink, toChangedTerms, toNewLink } from './i
 import type { LinkRow, LinkStatus, LinkTerms, LinkUsage, NewLink } from './link.ts'
 import { emitLinkEvents } from './link-events.ts'
 import { countLinks, type LinkFilter, listLinkRows } from './list-queries.ts'
-import { findLink, insertLink, lockLink, markDeactivated, updateLink } from './queries.ts'
+import { findLink, findMerchantBySlug, insertLink, lockLink, markDeactivated, updateLink } from './queries.ts'
 import { requireRoute } from './require-route.ts'
 
 const CREATE_LINK = 'POST /api/v1/payment-links'
@@ -25,6 +25,9 @@ const SLUG_CHARACTERS = 15
 
 /** The cell of the link with this slug. */
 export const cellOfSlug = (slug: string) => cellOfCode(slug, SLUG_CHARACTERS)
+
+/** The merchant of the link with this slug. */
+export const findLinkMerchant = findMerchantBySlug
 
 export async function createLink(
   app: LinksApp,

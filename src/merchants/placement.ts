@@ -24,6 +24,8 @@ export interface Placement {
   /** The cell for a new merchant: the one with this name, or the active one with the fewest merchants. */
   choose(name?: string): Promise<number>
   copy(row: MerchantRow, cell: number): Promise<void>
+  /** Copies the row of a merchant that is to be moved there. */
+  copyMerchant(merchantId: string, cell: number): Promise<void>
   /** Copies the changed row of the merchant. An error is logged: a job repeats it. */
   copyChange(merchantId: string): Promise<void>
   jobs: Job[]
@@ -65,6 +67,10 @@ export function createPlacement(app: Needs): Placement | null {
   return {
     choose: (name) => chooseCell(app, name),
     copy,
+    copyMerchant: async (merchantId, cell) => {
+      const row = await findMerchant(db, merchantId)
+      if (row) await copy(row, cell)
+    },
     copyChange: async (merchantId) => {
       const due = await findDueCopy(db, merchantId)
       if (due) await copyDue(due)

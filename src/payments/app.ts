@@ -6,7 +6,7 @@ import type { FeeTable } from '../core/money.ts'
 import type { CustomersApp } from '../customers/app.ts'
 import { findMethodsByToken, type MethodFinder } from '../customers/methods.ts'
 import type { Gateways } from '../gateways/registry.ts'
-import { type CellMap, type Cells, ONE_CELL, perCell } from '../kit/cells/cells.ts'
+import { type CellHistory, type Cells, ONE_CELL, perCell } from '../kit/cells/cells.ts'
 import type { Clock } from '../kit/clock.ts'
 import { createBatcher, defaultLinger } from '../kit/db/batch.ts'
 import { type Db, DbUnavailable } from '../kit/db/db.ts'
@@ -69,7 +69,7 @@ export interface RefundKey {
 
 export interface PaymentsApp extends CustomersApp {
   /** Absent: all merchants are in one database. */
-  cells?: CellMap
+  cells?: CellHistory
   log: Log
   gateways: Gateways
   settings: PaymentSettings
@@ -106,7 +106,7 @@ const MAX_CONCURRENT_BATCHES = 2
 export function createPaymentWriters(
   db: Db,
   clock?: Clock,
-  cells: Pick<Cells, 'numbers'> = ONE_CELL,
+  cells: Pick<Cells, 'numbers' | 'follow'> = ONE_CELL,
 ): PaymentWriters {
   // After a broken connection, each row alone would fail too. Any other error may be caused by one row, such as a lock
   // timeout, so each row is retried on its own.

@@ -12,6 +12,8 @@ import {
   selectAttempts,
   selectAttemptsOfPayments,
   selectByReference,
+  selectMerchantByAccessHash,
+  selectMerchantByGatewayKey,
   selectPayment,
   selectPaymentByAccessHash,
   selectPaymentByReference,
@@ -48,6 +50,16 @@ export async function findPaymentByReference(
 
 export async function findPaymentByAccessHash(db: Db, accessHash: Buffer): Promise<PaymentRow | undefined> {
   return firstRow(db, selectPaymentByAccessHash, [accessHash])
+}
+
+/** The merchant of the payment with this access code. */
+export async function findMerchantByAccessHash(db: Db, accessHash: Buffer): Promise<string | undefined> {
+  return (await firstRow(db, selectMerchantByAccessHash, [accessHash]))?.merchantId
+}
+
+/** The merchant of the attempt or refund with this key at the gateway. */
+export async function findMerchantByGatewayKey(db: Db, gatewayKey: string): Promise<string | undefined> {
+  return (await firstRow(db, selectMerchantByGatewayKey, [gatewayKey]))?.merchantId
 }
 
 export async function requirePayment(

@@ -64,6 +64,22 @@ select ${PAYMENT_COLUMNS}
 from payments p
 where p.access_hash = $1`
 
+/** Whose payment it is, before its merchant is known. */
+export const selectMerchantByAccessHash = sql<{ merchantId: string }>`
+select p.merchant_id as "merchantId"
+from payments p
+where p.access_hash = $1`
+
+/** Whose attempt or refund has this key at the gateway. */
+export const selectMerchantByGatewayKey = sql<{ merchantId: string }>`
+select merchant_id as "merchantId"
+from attempts
+where gateway_key = $1
+union all
+select merchant_id
+from refunds
+where gateway_key = $1`
+
 export const selectPaymentForUpdate = sql<LockedPayment>`
 select ${PAYMENT_COLUMNS}, p.refund_reserved_minor as "refundReservedMinor"
 from payments p

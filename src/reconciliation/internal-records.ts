@@ -2,7 +2,7 @@
 // reference.
 
 import { money } from '../core/money.ts'
-import { type CellMap, inEveryCell } from '../kit/cells/cells.ts'
+import { type CellHistory, inEveryCell } from '../kit/cells/cells.ts'
 import type { Db } from '../kit/db/db.ts'
 import { type CollectedRow, findCollected, type GatewayAccount } from './collected-queries.ts'
 import type { InternalRecord, LookupResult } from './compare.ts'
@@ -22,7 +22,7 @@ export interface InternalRefund {
 
 interface RecordsApp {
   db: Db
-  cells?: CellMap
+  cells?: CellHistory
   findRefunds(
     account: GatewayAccount,
     keys: readonly string[],

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import type { Mode } from '../core/merchant.ts'
 import { formatAmount } from '../core/money.ts'
-import { type CellMap, groupByCell, inNamedCell, ONE_CELL } from '../kit/cells/cells.ts'
+import { type CellHistory, groupByCell, inNamedCell, ONE_CELL } from '../kit/cells/cells.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Signer } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
@@ -37,7 +37,7 @@ import type { ReconciliationRow } from './reconciliation.ts'
 export interface ReconciliationApp {
   db: Db
   /** Absent: all payments of the file are in one database, as those of one merchant are. */
-  cells?: CellMap
+  cells?: CellHistory
   /** The reconciliations themselves: a file of a provider may have payments of every merchant. */
   instanceDb: Db
   clock: Clock

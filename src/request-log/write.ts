@@ -1,9 +1,9 @@
 // Writes the request log after the responses, in batches. What was not written when a process crashes is lost: it is a help
 // for developers, not a record of money. The audit log has every change.
 
-import { areSeveral, type CellMap, groupByCell, runInCell } from '../kit/cells/cells.ts'
+import { areSeveral, type CellMap, groupByCell, inCellOf, runInCell } from '../kit/cells/cells.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
-import type { Db } from '../kit/db/db.ts'
+import { type Db, movedMerchantOf } from '../kit/db/db.ts'
 import { errorFields, type Log } from '../kit/observability/log.ts'
 import type { Random } from '../kit/random.ts'
 import { insertRequests } from './queries.ts'
@@ -43,11 +43,20 @@ export function createRequestLog(app: {
     )
   const insert = (rows: readonly RequestRow[]) => attempt(rows, () => insertRequests(db, rows))
 
+  // Of a merchant that is moved meanwhile, each row is written on its own.
+  const insertIn = (cell: number, rows: readonly RequestRow[]) =>
+    attempt(rows, () =>
+      runInCell(cell, () => insertRequests(db, rows)).catch(async (error: unknown) => {
+        if (movedMerchantOf(error) === undefined) throw error
+        for (const row of rows) await inCellOf(cells, row.merchantId, () => insertRequests(db, [row]))
+      }),
+    )
+
   const write = async (rows: readonly RequestRow[]): Promise<void> => {
     if (!areSeveral(cells)) return void (await insert(rows))
     await attempt(rows, async () => {
       const byCell = await groupByCell(cells, rows, ({ merchantId }) => merchantId)
-      await Promise.all([...byCell].map(([cell, some]) => runInCell(cell, () => insert(some))))
+      await Promise.all([...byCell].map(([cell, some]) => insertIn(cell, some)))
     })
   }
 

@@ -42,7 +42,7 @@ export const REST_ONLY = [
 ]
 // These have a larger form, or take all languages, schemes and screens there.
 export const LARGER_FORMS = [
-  'test/faults/{abuse,deadlocks,event-loop,failpoints,gateway-tokens,late-refund-failures,process-death,races,refunds}.test.ts',
+  'test/faults/{abuse,cells-move,deadlocks,event-loop,failpoints,gateway-tokens,late-refund-failures,process-death,races,refunds}.test.ts',
   'test/faults/simulation/*.test.ts',
   'test/start/{commands,production,shutdown}.test.ts',
   'test/guides/samples.test.ts',
@@ -62,7 +62,7 @@ export const ALONE = [
   /^test\/(?:guides\/samples|start\/)/,
   /^src\/kit\/.*embedded-postgres/,
   // The first captures every statement of its process.
-  /^(?:bench\/baseline-scripts|test\/faults\/(?:abuse|gateway|process))/,
+  /^(?:bench\/baseline-scripts|test\/faults\/(?:abuse|cells-move|gateway|process))/,
   /^test\/(?:plans|schema|tidy)/,
 ]
 // Each of these groups has one process with one browser. They start before the files that share any process.

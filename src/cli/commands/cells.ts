@@ -15,11 +15,15 @@ interface Cell {
 }
 
 export function addCellCommands(program: Command, shell: Shell): void {
-  const cells = program.command('cells').description('Add and list the databases with the data of merchants.')
+  const cells = program
+    .command('cells')
+    .description('Add and list the databases with the data of merchants, and move merchants between them.')
   addAdd(cells, shell)
   addActivate(cells, shell)
   addList(cells, shell)
   addStatus(cells, shell)
+  addMove(cells, shell)
+  addDrain(cells, shell)
 }
 
 function addAdd(cells: Command, shell: Shell): void {
@@ -75,6 +79,76 @@ function addStatus(cells: Command, shell: Shell): void {
       const table = render(cellsOf(response))
       if (down.length > 0) throw cellsDown(table, response, down)
       shell.show(response, options, () => table)
+    })
+}
+
+interface Move {
+  to: string
+  step: 'copy' | 'clean' | 'done'
+  copiedRows: number
+  pauseMs: number | null
+  problem: string | null
+}
+
+interface MoveOptions extends JsonOption {
+  to: string
+  keepSeconds?: string
+}
+
+// Often enough to watch, and rarely enough for the operators' API.
+const WATCH_MS = 500
+
+function addMove(cells: Command, shell: Shell): void {
+  withJson(cells.command('move'))
+    .description(
+      'Move a merchant to another cell while it works, and wait until it works there. The old copy is deleted later. If the command is interrupted, the move goes on; run it again to watch it.',
+    )
+    .argument('<merchant>', 'the UUID of the merchant')
+    .requiredOption('--to <cell>', 'the name of an active cell, or main')
+    .option('--keep-seconds <seconds>', 'how long the old copy is kept after the switch (default: 300)')
+    .action(async (merchant: string, options: MoveOptions) => {
+      const path = `/admin/v1/merchants/${encodeURIComponent(merchant)}/move`
+      const keep = options.keepSeconds === undefined ? {} : { keepSeconds: Number(options.keepSeconds) }
+      const started = await shell.callOperator('POST', path, { cell: options.to, ...keep })
+      const response = await watchMove(shell, path, started, options)
+      shell.show(response, options, () => renderRecord(response.data as Record<string, unknown>))
+    })
+}
+
+/** Prints a line whenever something has changed, until the merchant works in the new cell. */
+async function watchMove(
+  shell: Shell,
+  path: string,
+  started: Envelope,
+  { json }: JsonOption,
+): Promise<Envelope> {
+  let last = ''
+  for (let response = started; ; response = await shell.callOperator('GET', path)) {
+    const move = response.data as Move
+    if (move.step !== 'copy') return response
+    const line = move.problem ?? `${move.copiedRows} rows copied`
+    if (line !== last && !json) shell.terminal.err(`${line}\n`)
+    last = line
+    await shell.clock.sleep(WATCH_MS)
+  }
+}
+
+function addDrain(cells: Command, shell: Shell): void {
+  withJson(cells.command('drain'))
+    .description(
+      'Place no new merchants in a cell, move those that it has to the active cells, one after another, and wait until it has none. If the command is interrupted, the moves go on.',
+    )
+    .argument('<name>', 'the name of the cell')
+    .action(async (name: string, options: JsonOption) => {
+      await shell.callOperator('POST', `/admin/v1/cells/${encodeURIComponent(name)}/drain`)
+      for (let last = -1; ; ) {
+        const response = await shell.callOperator('GET', '/admin/v1/cells')
+        const merchants = cellsOf(response).find((cell) => cell.name === name)?.merchants ?? 0
+        if (merchants === 0) return shell.show(response, options, () => render(cellsOf(response)))
+        if (merchants !== last && !options.json) shell.terminal.err(`${merchants} merchants left\n`)
+        last = merchants
+        await shell.clock.sleep(WATCH_MS)
+      }
     })
 }
 

@@ -8,6 +8,12 @@ export const CELL_LINES = {
     'merchantId, cell, error',
     'Check the database of the cell.',
   ),
+  'cell.move_failed': line(
+    'warn',
+    'A step of the move of a merchant to another cell has failed; it is repeated. The merchant works on.',
+    'merchantId, error',
+    'Read the problem with `cowry cells move`. Often a switch would have let writes wait too long.',
+  ),
   'cell.opened': line('info', 'A cell is in use again.', 'cell', NONE),
   'cell.unavailable': line(
     'error',

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import pg from 'pg'
 import { type ConnectedDb, type Statement, sql } from '../db/db.ts'
 import {
   type CellMap,
   currentCell,
   groupByCell,
   inCellOf,
+  inCellOfValue,
   inEveryCell,
   inNamedCell,
   iterateInCell,
@@ -17,6 +19,7 @@ import {
 } from './cells.ts'
 
 const TWO: CellMap = { numbers: [0, 1], of: async (merchantId) => (merchantId.startsWith('b') ? 1 : 0) }
+const follow = async () => 0
 const selectOne = sql<{ one: number }>`select 1 as one`
 
 describe('the context of a cell', () => {
@@ -70,7 +73,7 @@ describe('work over merchants of several cells', () => {
 
   it('has one queue of a batched writer for each cell, and none outside of a cell', async () => {
     let queues = 0
-    const write = perCell(TWO, () => {
+    const write = perCell({ ...TWO, follow }, () => {
       queues += 1
       const queue = queues
       return async (item: string) => `${item} in queue ${queue}`
@@ -97,7 +100,7 @@ describe('the routed handle', () => {
       writeCount: () => 0,
     }
   }
-  const routed = routedDb({ open: (cell) => namedDb(`cell ${cell}`) })
+  const routed = routedDb({ follow, open: (cell) => namedDb(`cell ${cell}`) })
 
   it('sends statements and transactions to the cell of the context, with their scope', async () => {
     const read = (db: Pick<ConnectedDb, 'query'>) => db.query(selectOne as Statement<unknown>)
@@ -112,6 +115,71 @@ describe('the routed handle', () => {
     await assert.rejects(
       routed.transaction(async () => undefined),
       /outside of a cell/,
+    )
+  })
+})
+
+describe('work for a merchant that is moved meanwhile', () => {
+  const moved = () =>
+    Object.assign(new pg.DatabaseError('moved', 0, 'error'), { code: 'CW001', detail: 'a1' })
+  const cells = { ...TWO, follow: async () => 1, successorsOf: (cell: number) => (cell === 0 ? [1] : []) }
+  const refusing = { query: async () => Promise.reject(moved()) }
+  const accepting = { query: async () => ['in cell 1'] }
+  // A boundary: only this method is called.
+  const routed = routedDb({
+    follow: cells.follow,
+    open: (cell) => (cell === 0 ? refusing : accepting) as unknown as ConnectedDb,
+  })
+
+  it('goes on in the new cell, also with its later statements', async () => {
+    await inCellOf(TWO, 'a1', async () => {
+      assert.deepEqual(await routed.query(selectOne), ['in cell 1'])
+      assert.equal(currentCell(), 1)
+    })
+  })
+
+  it('fails in a context of several merchants, which stays where it is', async () => {
+    await runInCell(0, async () => {
+      await assert.rejects(routed.query(selectOne), /moved/)
+      assert.equal(currentCell(), 0)
+    })
+  })
+
+  it('is written by the queue of the new cell, from any context', async () => {
+    const write = perCell(cells, () => async (item: string) => {
+      if (currentCell() === 0) throw moved()
+      return `${item} in cell ${currentCell()}`
+    })
+    assert.equal(await runInCell(0, () => write('one')), 'one in cell 1')
+  })
+
+  it('is repeated if it only reads', async () => {
+    const seen: (number | undefined)[] = []
+    let cell = 0
+    const places = { ...TWO, of: async () => cell }
+    const read = async () => {
+      seen.push(currentCell())
+      cell = 1
+    }
+    await inCellOf(places, 'a1', read, { isRead: true })
+    assert.deepEqual(seen, [0, 1])
+    cell = 0
+    await inCellOf(places, 'a1', read)
+    assert.deepEqual(seen, [0, 1, 0])
+  })
+
+  it('finds a value of the old cell where its merchant is now', async () => {
+    const places = { ...cells, of: async () => 1 }
+    const find = async () => (currentCell() === 1 ? 'a1' : undefined)
+    assert.equal(await inCellOfValue(places, 0, find, async () => currentCell()), 1)
+    assert.equal(
+      await inCellOfValue(
+        places,
+        0,
+        async () => undefined,
+        async () => currentCell(),
+      ),
+      0,
     )
   })
 })

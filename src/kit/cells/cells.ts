@@ -2,11 +2,20 @@
 // statement goes to follows from its context: a request runs in the cell of its merchant, a background job in the cell from
 // which it claims, and a page in the cell that its address names (values.ts). Cell 0 is the database of the
 // instance. With one cell there is no context, and nothing here is used.
+//
+// A merchant that is moved meanwhile takes the work for it along: the old cell refuses its writes, and they are repeated in
+// the new one.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { ConnectedDb, Db, ScopableDb, Statement } from '../db/db.ts'
+import { type ConnectedDb, type Db, movedMerchantOf, type ScopableDb, type Statement } from '../db/db.ts'
 
-const cellContext = new AsyncLocalStorage<number>()
+interface Context {
+  cell: number
+  /** The work is for one merchant, and goes with it to another cell. */
+  isOfMerchant: boolean
+}
+
+const cellContext = new AsyncLocalStorage<Context>()
 
 export interface Cells {
   /** In ascending order. Cell 0 alone: everything is in one database. */
@@ -18,6 +27,10 @@ export interface Cells {
   isOpen(cell: number): boolean
   /** The database of a cell. Throws DbUnavailable until it is migrated. */
   open(cell: number): ConnectedDb
+  /** The cell of a merchant whose write this cell has refused, so many times before. */
+  follow(merchantId: string, refusedBy: number, refusals: number): Promise<number>
+  /** The cells to which merchants of this cell were moved: values that name this one may be of theirs. */
+  successorsOf(cell: number): readonly number[]
 }
 
 /** Everything is in one database. */
@@ -26,22 +39,26 @@ export const ONE_CELL: Omit<Cells, 'open'> = {
   nameOf: () => 'main',
   of: async () => 0,
   isOpen: () => true,
+  follow: async () => 0,
+  successorsOf: () => [],
 }
 
 type Numbers = Pick<Cells, 'numbers'>
 /** Where merchants are. */
 export type CellMap = Pick<Cells, 'numbers' | 'of'>
+/** Where merchants are, and where they were. */
+export type CellHistory = Pick<Cells, 'numbers' | 'of' | 'successorsOf'>
 
 export const areSeveral = ({ numbers }: Numbers = ONE_CELL) => numbers.length > 1
 
 /** Runs the work with this cell as its context, also for its later asynchronous steps. */
 export function runInCell<Result>(cell: number, work: () => Result): Result {
-  return cellContext.run(cell, work)
+  return cellContext.run({ cell, isOfMerchant: false }, work)
 }
 
 /** The cell of the context; undefined outside of any, and where there is one cell only. */
 export function currentCell(): number | undefined {
-  return cellContext.getStore()
+  return cellContext.getStore()?.cell
 }
 
 /** Runs the work in the cell that a value names. A cell that does not exist is cell 0, where nothing is found. */
@@ -54,14 +71,50 @@ export function inNamedCell<Result>(
   return runInCell(numbers.includes(cell) ? cell : 0, work)
 }
 
+interface WorkOptions {
+  /** The work changes nothing: it is repeated if the merchant was moved meanwhile, because the old copy may be incomplete. */
+  isRead?: boolean
+}
+
 /** Runs the work in the cell of the merchant. */
 export async function inCellOf<Result>(
   cells: CellMap = ONE_CELL,
   merchantId: string,
   work: () => Promise<Result>,
+  { isRead = false }: WorkOptions = {},
 ): Promise<Result> {
   if (!areSeveral(cells)) return work()
-  return runInCell(await cells.of(merchantId), work)
+  const context = { cell: await cells.of(merchantId), isOfMerchant: true }
+  const hasMoved = async () => isRead && (await cells.of(merchantId)) !== context.cell
+  const again = () => inCellOf(cells, merchantId, work, { isRead })
+  try {
+    const result = await cellContext.run(context, work)
+    return (await hasMoved()) ? again() : result
+  } catch (error) {
+    if (await hasMoved()) return again()
+    throw error
+  }
+}
+
+/**
+ * Runs the work in the cell of the merchant that a value belongs to. The value names the cell in which it was made; if
+ * merchants have left that one, the value is looked up.
+ */
+export async function inCellOfValue<Result>(
+  cells: CellHistory = ONE_CELL,
+  named: number,
+  findMerchant: () => Promise<string | undefined>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const successors = cells.successorsOf(named)
+  if (successors.length > 0)
+    for (const cell of [named, ...successors]) {
+      const merchantId = await runInCell(cell, findMerchant)
+      if (merchantId !== undefined) return inCellOf(cells, merchantId, work)
+    }
+  if (!areSeveral(cells)) return work()
+  const cell = cells.numbers.includes(named) ? named : 0
+  return cellContext.run({ cell, isOfMerchant: true }, work)
 }
 
 /** Runs the work once in each cell, for what operators read. The results are in the order of the cells. */
@@ -104,15 +157,42 @@ export async function groupByCell<Item>(
 
 /** A writer that batches has one queue for each cell: no statement has rows of two. */
 export function perCell<Item, Result>(
-  { numbers }: Numbers,
+  cells: Pick<Cells, 'numbers' | 'follow'>,
   create: () => (item: Item) => Promise<Result>,
 ): (item: Item) => Promise<Result> {
-  if (numbers.length === 1) return create()
-  const writers = new Map(numbers.map((cell) => [cell, create()]))
+  if (cells.numbers.length === 1) return create()
+  const writers = new Map(cells.numbers.map((cell) => [cell, create()]))
+  const writeIn = async (cell: number, item: Item): Promise<Result> => {
+    const write = writers.get(cell)
+    if (!write) throw new Error(`a batched write was for the unknown cell ${cell}`)
+    // The statement has rows of several merchants: it does not follow one of them.
+    return runInCell(cell, () => write(item))
+  }
   return async (item) => {
-    const write = writers.get(cellContext.getStore() ?? Number.NaN)
-    if (!write) throw new Error('a batched write ran outside of a cell')
-    return write(item)
+    const context = cellContext.getStore()
+    if (!context) throw new Error('a batched write ran outside of a cell')
+    return whileMoved(cells, context, (cell) => writeIn(cell, item))
+  }
+}
+
+const MOST_FOLLOWED = 60
+
+/** Repeats the work in the cell of the merchant each time a cell has refused it. */
+async function whileMoved<Result>(
+  cells: Pick<Cells, 'follow'>,
+  context: Context,
+  work: (cell: number) => Promise<Result>,
+): Promise<Result> {
+  let { cell } = context
+  for (let refusals = 0; ; refusals += 1) {
+    try {
+      return await work(cell)
+    } catch (error) {
+      const merchantId = movedMerchantOf(error)
+      if (merchantId === undefined || refusals === MOST_FOLLOWED) throw error
+      cell = await cells.follow(merchantId, cell, refusals)
+      if (context.isOfMerchant) context.cell = cell
+    }
   }
 }
 
@@ -134,18 +214,19 @@ export function iterateInCell<Piece>(
 }
 
 /** A handle whose statements go to the cell of their context. Outside of any they fail: a guess could write money twice. */
-export function routedDb(cells: Pick<Cells, 'open'>): ScopableDb {
-  const requireCell = (what: string): ConnectedDb => {
-    const cell = cellContext.getStore()
-    if (cell === undefined) throw new Error(`a statement ran outside of a cell:\n${what}`)
-    return cells.open(cell)
+export function routedDb(cells: Pick<Cells, 'open' | 'follow'>): ScopableDb {
+  const inContext = <Result>(what: string, work: (db: ConnectedDb) => Promise<Result>): Promise<Result> => {
+    const context = cellContext.getStore()
+    if (!context) throw new Error(`a statement ran outside of a cell:\n${what}`)
+    if (!context.isOfMerchant) return work(cells.open(context.cell))
+    return whileMoved(cells, context, (cell) => work(cells.open(cell)))
   }
   const routed = (scope: (db: ConnectedDb) => Db): Db => ({
     query: async <Row>(statement: Statement<Row>, values?: readonly unknown[]) =>
-      scope(requireCell(statement.text)).query(statement, values),
-    script: async (text) => scope(requireCell(text)).script(text),
+      inContext(statement.text, (db) => scope(db).query(statement, values)),
+    script: async (text) => inContext(text, (db) => scope(db).script(text)),
     transaction: async (work, options) =>
-      scope(requireCell(`a transaction${callerOf(new Error())}`)).transaction(work, options),
+      inContext(`a transaction${callerOf(new Error())}`, (db) => scope(db).transaction(work, options)),
     close: () => Promise.resolve(),
   })
   return {

@@ -1,7 +1,6 @@
 // The statements about the running processes. All times are those of the database of the instance.
 
 import { sql, type Tx } from '../db/db.ts'
-import { requireRow } from '../db/rows.ts'
 
 export interface ProcessRow {
   id: string
@@ -52,11 +51,4 @@ order by name, id`
 /** Those that were seen in the last seconds. */
 export function listLiveProcesses(db: Tx, seconds: number): Promise<SeenProcess[]> {
   return db.query(selectLive, [seconds])
-}
-
-const selectEpoch = sql<{ epoch: bigint }>`
-select coalesce((select epoch from placement where is_only), 0) as epoch`
-
-export async function readEpoch(db: Tx): Promise<bigint> {
-  return requireRow(await db.query(selectEpoch)).epoch
 }

@@ -6,12 +6,12 @@ import type { Clock } from '../clock.ts'
 import type { Db } from '../db/db.ts'
 import { errorFields, type Log } from '../observability/log.ts'
 import type { Random } from '../random.ts'
+import { listMovedSince, readPlacementState } from './moving-queries.ts'
 import {
   deleteLostProcesses,
   deleteProcess,
   listLiveProcesses,
   type ProcessRow,
-  readEpoch,
   type SeenProcess,
   saveProcess,
 } from './process-queries.ts'
@@ -27,24 +27,48 @@ const SEEN_EVERY_MS = 5_000
 /** A process that was not seen for so long has ended. */
 const LOST_AFTER_S = 15
 const WAIT_EVERY_MS = 200
+/** How often a process looks for changes of placement, and how often while a merchant is moved. */
+const POLL_MS = 1_000
+const MOVING_POLL_MS = 50
+const ACK_POLL_MS = 10
 
-/** Announces this process until the returned function is called. */
+/** Called with the merchants whose cell has changed. */
+type ApplyMoves = (merchantIds: readonly string[]) => Promise<void>
+
+/** Announces this process until the returned function is called. With `apply`, it also follows changes of placement. */
 export async function announceProcess(
   { db, clock, random, log }: Needs,
   cells: readonly number[],
+  apply?: ApplyMoves,
 ): Promise<() => Promise<void>> {
   const name = `${hostname()}:${process.pid}`
-  const own: ProcessRow = { id: random.uuid(), name, cells: [...cells], epoch: await readEpoch(db) }
+  let state = await readPlacementState(db)
+  const own: ProcessRow = { id: random.uuid(), name, cells: [...cells], epoch: state.epoch }
   const stopping = new AbortController()
+  let savedAt = 0
+  const save = async (): Promise<void> => {
+    await saveProcess(db, own)
+    savedAt = clock.now().getTime()
+  }
   await deleteLostProcesses(db, LOST_AFTER_S)
-  await saveProcess(db, own)
+  await save()
+  const follow = async (): Promise<void> => {
+    state = await readPlacementState(db)
+    if (!apply || state.epoch === own.epoch) return
+    await apply(await listMovedSince(db, own.epoch))
+    own.epoch = state.epoch
+    await save()
+  }
+  const tick = async (): Promise<void> => {
+    if (apply) await follow()
+    if (clock.now().getTime() - savedAt >= SEEN_EVERY_MS) await save()
+  }
+  const intervalMs = () => (apply ? (state.isMoving ? MOVING_POLL_MS : POLL_MS) : SEEN_EVERY_MS)
   const repeat = async (): Promise<void> => {
     for (;;) {
-      await clock.sleep(SEEN_EVERY_MS, stopping.signal)
+      await clock.sleep(intervalMs(), stopping.signal)
       if (stopping.signal.aborted) return
-      await saveProcess(db, own).catch((error: unknown) =>
-        log.write('process.announcement_failed', errorFields(error)),
-      )
+      await tick().catch((error: unknown) => log.write('process.announcement_failed', errorFields(error)))
     }
   }
   const repeating = repeat()
@@ -52,6 +76,21 @@ export async function announceProcess(
     stopping.abort()
     await repeating
     await deleteProcess(db, own.id)
+  }
+}
+
+/** Waits until every running process acts on this state of placement, but no longer than that. */
+export async function waitForEpoch(
+  { db, clock }: Pick<Needs, 'db' | 'clock'>,
+  epoch: bigint,
+  atMostMs: number,
+): Promise<boolean> {
+  const until = clock.now().getTime() + atMostMs
+  for (;;) {
+    const live = await listLiveProcesses(db, LOST_AFTER_S)
+    if (live.every((one) => one.epoch >= epoch)) return true
+    if (clock.now().getTime() >= until) return false
+    await clock.sleep(ACK_POLL_MS)
   }
 }
 

@@ -13,4 +13,6 @@ export const ADVISORY_LOCKS = {
   demoHistory: '7061650',
   /** Taken while a cell is registered. */
   cells: '7061651',
+  /** Taken by guard_moving_merchant, a function of the migrations, with the hash of the merchant as second number. */
+  movingMerchant: '7061652',
 } as const

@@ -410,6 +410,15 @@ export function sqlStateOf(error: unknown): string | undefined {
   return error.code
 }
 
+/** Raised by guard_moving_merchant, a function of the migrations. */
+const MERCHANT_MOVED = 'CW001'
+
+/** The merchant whose write was refused because it works in another cell; undefined for any other error. */
+export function movedMerchantOf(error: unknown): string | undefined {
+  if (sqlStateOf(error) !== MERCHANT_MOVED || !(error instanceof pg.DatabaseError)) return undefined
+  return error.detail
+}
+
 const RETRYABLE_STATES = new Set(['40P01', '40001'])
 const MAX_DEADLOCK_ATTEMPTS = 3
 

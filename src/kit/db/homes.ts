@@ -7,7 +7,7 @@ export type Home = 'instance' | 'cell' | 'any'
 
 const INSTANCE_TABLES = [
   ...['api_keys', 'rate_limit_buckets', 'service_secrets', 'phone_prompts', 'gateway_tokens'],
-  ...['cells', 'merchant_cells', 'processes', 'placement'],
+  ...['cells', 'merchant_cells', 'processes', 'placement', 'merchant_moves', 'moved_cells'],
   ...[
     'users',
     'memberships',
@@ -24,7 +24,7 @@ const INSTANCE_TABLES = [
 // The instance has the merchants, and each cell a copy of its own. The others record work of the same transaction.
 const SHARED_TABLES = [
   ...['merchants', 'audit_entries', 'idempotency_keys', 'gateway_webhooks', 'invariant_checks'],
-  'schema_migrations',
+  ...['moving_merchants', 'move_changes', 'schema_migrations'],
 ]
 
 const CELL_TABLES = [

@@ -54,10 +54,20 @@ function leavesState(expectedState: string, named: Record<string, Operation>): P
 const NOT_ATTEMPTED = 'pending, 0 executed'
 const PROCESSING = 'processing, 0 executed'
 
-/** The sandbox needs no completing call: test/faults/completion.test.ts makes processes fail at these points. */
+/**
+ * The sandbox needs no completing call: test/faults/completion.test.ts makes processes fail at these points. Those of a move
+ * need two cells: test/faults/cells-move.test.ts.
+ */
 export const ELSEWHERE = [
   'completion.after_mark',
   'completion.after_call',
+  'move.after_guard',
+  'move.after_copy',
+  'move.after_close',
+  'move.after_last_copy',
+  'move.after_switch',
+  'move.after_leave',
+  'move.after_clean',
 ] as const satisfies readonly Failpoint[]
 
 type Point = Exclude<Failpoint, (typeof ELSEWHERE)[number]>

@@ -1,0 +1,154 @@
+// The statements in a cell that record the changes of a merchant that is moved, and that let its writes wait for the switch.
+
+import { ADVISORY_LOCKS } from '../../kit/db/advisory-locks.ts'
+import { type Db, sql, type Tx } from '../../kit/db/db.ts'
+import { isLateOnly, type MovedTable } from './tables.ts'
+
+/**
+ * For a session that copies: no trigger fires and no foreign key is checked, times are written alike by every server, and a
+ * statement may take long.
+ */
+export const COPYING = `
+set local session_replication_role = replica;
+set local timezone = 'UTC';
+set local datestyle = 'ISO, YMD';
+set local intervalstyle = 'postgres';
+set local extra_float_digits = 1;
+set local statement_timeout = 0`
+
+/** While writes wait, nothing may take long; if this process stalls, the server ends the transaction, and they go on. */
+export const SWITCHING = `
+${COPYING};
+set local lock_timeout = 300;
+set local statement_timeout = 800;
+set local idle_in_transaction_session_timeout = 1500`
+
+const saveStateStatement = sql<unknown>`
+insert into moving_merchants as m (merchant_id, state, fence)
+values ($1, $2, $3)
+on conflict (merchant_id) do update
+set state = excluded.state, fence = excluded.fence
+where m.fence <= excluded.fence
+returning 1`
+
+export type MovingState = 'outgoing' | 'closing' | 'gone' | 'incoming'
+
+export interface Guarded {
+  merchantId: string
+  fence: number
+}
+
+/** False if a later run has begun. */
+export async function saveMovingState(
+  db: Tx,
+  { merchantId, fence }: Guarded,
+  state: MovingState,
+): Promise<boolean> {
+  return (await db.query(saveStateStatement, [merchantId, state, fence])).length > 0
+}
+
+const lockStateStatement = sql<unknown>`
+select
+from moving_merchants
+where merchant_id = $1 and state = $2 and fence = $3
+for update`
+
+/** False if the merchant has another state by now, or if a later run has begun. */
+export async function lockMovingState(
+  tx: Tx,
+  { merchantId, fence }: Guarded,
+  state: MovingState,
+): Promise<boolean> {
+  return (await tx.query(lockStateStatement, [merchantId, state, fence])).length > 0
+}
+
+const lockWritesStatement = sql<unknown>`
+select pg_advisory_xact_lock(${ADVISORY_LOCKS.movingMerchant}, hashtext($1))`
+
+/** Waits for the transactions that have written for the merchant, and lets later ones wait. */
+export async function lockWrites(tx: Tx, merchantId: string): Promise<void> {
+  await tx.query(lockWritesStatement, [merchantId])
+}
+
+export interface Change {
+  id: bigint
+  table: string
+  key: Record<string, unknown>
+}
+
+const selectChanges = sql<Change>`
+select id, table_name as "table", key
+from move_changes
+where merchant_id = $1
+order by id
+limit $2`
+
+export function listChanges(db: Tx, merchantId: string, limit: number): Promise<Change[]> {
+  return db.query(selectChanges, [merchantId, limit])
+}
+
+const deleteChangesStatement = sql<unknown>`
+delete from move_changes
+where merchant_id = $1 and id = any ($2::bigint[])`
+
+export async function deleteChanges(db: Tx, merchantId: string, ids: readonly bigint[]): Promise<void> {
+  await db.query(deleteChangesStatement, [merchantId, ids])
+}
+
+const deleteAllChangesStatement = sql<unknown>`
+delete from move_changes
+where merchant_id = $1`
+
+const deleteStateStatement = sql<unknown>`
+delete from moving_merchants
+where merchant_id = $1 and fence = $2`
+
+/** Once the move has ended. */
+export async function deleteMovingState(db: Tx, { merchantId, fence }: Guarded): Promise<void> {
+  await db.query(deleteAllChangesStatement, [merchantId])
+  await db.query(deleteStateStatement, [merchantId, fence])
+}
+
+const selectGuards = sql<{ table: string }>`
+select c.relname as "table"
+from pg_trigger t
+join pg_class c on c.oid = t.tgrelid
+where t.tgname = $1 and t.tgparentid = 0 and c.relnamespace = current_schema()::regnamespace`
+
+const writeGuard = (merchantId: string) => `moving_${merchantId}`
+const deleteGuard = (merchantId: string) => `moving_${merchantId}_delete`
+
+export async function listGuarded(db: Tx, merchantId: string): Promise<string[]> {
+  return (await db.query(selectGuards, [deleteGuard(merchantId)])).map(({ table }) => table)
+}
+
+// Waits for the writers of the table, and they wait for it; so it gives up soon, and is tried again.
+const SHORT_LOCKS = 'set local lock_timeout = 200'
+
+/** After it, no transaction is left that has written without the guard. */
+export async function addGuard(db: Db, table: MovedTable, merchantId: string): Promise<void> {
+  const { name, key } = table
+  const columns = isLateOnly(table) ? [] : key.map((column) => column.name)
+  const args = [merchantId, name, ...columns].map((one) => `'${one}'`).join(', ')
+  const run = `for each row when (%.merchant_id = '${merchantId}') execute function guard_moving_merchant(${args})`
+  await db.transaction(async (tx) => {
+    await tx.script(`${SHORT_LOCKS};
+create or replace trigger "${writeGuard(merchantId)}" before insert or update on ${name} ${run.replace('%', 'new')};
+create or replace trigger "${deleteGuard(merchantId)}" before delete on ${name} ${run.replace('%', 'old')}`)
+  })
+}
+
+export async function dropGuard(db: Db, table: string, merchantId: string): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.script(`${SHORT_LOCKS};
+drop trigger if exists "${writeGuard(merchantId)}" on ${table};
+drop trigger if exists "${deleteGuard(merchantId)}" on ${table}`)
+  })
+}
+
+const selectIsDistributed = sql<{ is: boolean }>`
+select current_setting('citus.propagate_set_commands', true) is not null as is`
+
+export async function isDistributed(db: Tx): Promise<boolean> {
+  return (await db.query(selectIsDistributed))[0]?.is ?? false
+}

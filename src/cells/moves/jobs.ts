@@ -1,0 +1,80 @@
+// The job that moves merchants, one after another, and the one that empties cells.
+
+import { countMerchantsByCell, listCellRows } from '../../kit/cells/queries.ts'
+import { addMs } from '../../kit/clock.ts'
+import type { Job } from '../../kit/jobs.ts'
+import { errorFields } from '../../kit/observability/log.ts'
+import { describeTables } from './copy-queries.ts'
+import { leaseEnd, runMove, withLease } from './move.ts'
+import {
+  claimMove,
+  findMerchantIn,
+  insertMove,
+  isCopying,
+  type MoveRow,
+  saveProblem,
+} from './move-queries.ts'
+import { type MovesApp, type Run, RunEnded } from './run.ts'
+
+const AGAIN_AFTER_MS = 1_000
+/** How long the old copy of a drained merchant is kept: a file that is being written may still read it. */
+export const KEEP_SECONDS = 300
+
+export function moveJobs(app: MovesApp, signal: AbortSignal): Job[] {
+  return [
+    { name: 'move-merchants', intervalMs: 1_000, run: () => moveNext(app, signal) },
+    { name: 'drain-cells', intervalMs: 2_000, run: () => drainNext(app) },
+  ]
+}
+
+async function moveNext(app: MovesApp, signal: AbortSignal): Promise<number> {
+  const { unscopedInstanceDb: db, clock } = app
+  if (signal.aborted) return 0
+  const now = clock.now()
+  const move = await claimMove(db, now, leaseEnd(now))
+  if (!move) return 0
+  const again = await withLease({ app, move }, async () => {
+    try {
+      return await runMove(await openRun(app, move, signal))
+    } catch (error) {
+      return giveUp(app, move, error)
+    }
+  })
+  if (again) await saveProblem(db, move, again instanceof Date ? null : again.problem, againAt(app, again))
+  return again === undefined ? 1 : 0
+}
+
+interface Failed {
+  problem: string | null
+}
+
+const againAt = ({ clock }: MovesApp, again: Date | Failed) =>
+  again instanceof Date ? again : addMs(clock.now(), again.problem === null ? 0 : AGAIN_AFTER_MS)
+
+async function openRun(app: MovesApp, move: MoveRow, signal: AbortSignal): Promise<Run> {
+  const [source, target] = [app.cells.open(move.fromCell), app.cells.open(move.toCell)]
+  return { app, move, source, target, tables: await describeTables(source), signal }
+}
+
+function giveUp({ log }: MovesApp, { merchantId }: MoveRow, error: unknown): Failed {
+  if (error instanceof RunEnded) return { problem: null }
+  log.write('cell.move_failed', { merchantId, ...errorFields(error) })
+  return { problem: error instanceof Error ? error.message : String(error) }
+}
+
+/** Begins to move one merchant of a cell that is to be emptied. Returns 0: the next one follows when it has been moved. */
+async function drainNext({ unscopedInstanceDb: db, clock }: MovesApp): Promise<number> {
+  const rows = await listCellRows(db)
+  const draining = rows.filter(({ state }) => state === 'draining')
+  if (draining.length === 0 || (await isCopying(db))) return 0
+  const active = [0, ...rows.filter(({ state }) => state === 'active').map(({ number }) => number)]
+  for (const { number: fromCell } of draining) {
+    const merchantId = await findMerchantIn(db, fromCell)
+    if (merchantId === undefined) continue
+    const counts = await countMerchantsByCell(db)
+    const [toCell = 0] = active.toSorted((one, other) => (counts.get(one) ?? 0) - (counts.get(other) ?? 0))
+    await insertMove(db, { merchantId, fromCell, toCell, keepSeconds: KEEP_SECONDS }, clock.now())
+    return 0
+  }
+  return 0
+}

@@ -1,0 +1,215 @@
+// The statements over the moves of merchants, in the instance.
+
+import { type Db, sql, type Tx } from '../../kit/db/db.ts'
+import { firstRow, requireRow } from '../../kit/db/rows.ts'
+import type { CopiedRow } from './copy-queries.ts'
+
+export interface MoveRow {
+  merchantId: string
+  fromCell: number
+  toCell: number
+  step: 'copy' | 'clean' | 'done'
+  /** The number of the run. */
+  fence: number
+  /** How long the old copy is kept after the switch. */
+  keepSeconds: number
+  /** The table and the key up to which it is copied. */
+  copiedUntil: { table: string; key: CopiedRow['key'] } | null
+  copiedRows: bigint
+  problem: string | null
+  pauseMs: number | null
+  epoch: bigint | null
+  createdAt: Date
+  switchedAt: Date | null
+  finishedAt: Date | null
+}
+
+const COLUMNS = `
+  merchant_id as "merchantId", from_cell as "fromCell", to_cell as "toCell", step, fence, keep_seconds as "keepSeconds", copied_until as "copiedUntil",
+  copied_rows as "copiedRows", problem, pause_ms as "pauseMs", epoch, created_at as "createdAt",
+  switched_at as "switchedAt", finished_at as "finishedAt"`
+
+const selectMove = sql<MoveRow>`
+select ${COLUMNS}
+from merchant_moves
+where merchant_id = $1`
+
+export function findMove(db: Tx, merchantId: string): Promise<MoveRow | undefined> {
+  return firstRow(db, selectMove, [merchantId])
+}
+
+// A finished move is replaced by the next one of the merchant; its fence goes on, so that an old run stays refused.
+const insertMoveStatement = sql<MoveRow>`
+insert into merchant_moves as m (merchant_id, from_cell, to_cell, step, fence, keep_seconds, leased_until, copied_rows, created_at)
+values ($1, $2, $3, 'copy', 0, $5, $4, 0, $4)
+on conflict (merchant_id) do update
+set from_cell = excluded.from_cell, to_cell = excluded.to_cell, step = 'copy', keep_seconds = excluded.keep_seconds, leased_until = excluded.leased_until,
+  copied_until = null, copied_rows = 0, problem = null, pause_ms = null, created_at = excluded.created_at,
+  switched_at = null, finished_at = null
+where m.step = 'done'
+returning ${COLUMNS}`
+
+export type NewMove = Pick<MoveRow, 'merchantId' | 'fromCell' | 'toCell' | 'keepSeconds'>
+
+/** Undefined if the merchant is being moved. */
+export function insertMove(
+  db: Tx,
+  { merchantId, fromCell, toCell, keepSeconds }: NewMove,
+  now: Date,
+): Promise<MoveRow | undefined> {
+  return firstRow(db, insertMoveStatement, [merchantId, fromCell, toCell, now, keepSeconds])
+}
+
+const claimStatement = sql<MoveRow>`
+with due as (
+  select merchant_id
+  from merchant_moves
+  where step <> 'done' and leased_until <= $1
+  order by leased_until
+  limit 1
+  for update skip locked
+)
+update merchant_moves
+set fence = fence + 1, leased_until = $2
+where merchant_id in (select merchant_id from due)
+returning ${COLUMNS}`
+
+/** Begins a run of the move that waits longest. */
+export function claimMove(db: Tx, now: Date, until: Date): Promise<MoveRow | undefined> {
+  return firstRow(db, claimStatement, [now, until])
+}
+
+type Run = Pick<MoveRow, 'merchantId' | 'fence'>
+
+const renewStatement = sql<unknown>`
+update merchant_moves
+set leased_until = $3
+where merchant_id = $1 and fence = $2
+returning 1`
+
+/** False if another run has begun. */
+export async function renewLease(db: Tx, { merchantId, fence }: Run, until: Date): Promise<boolean> {
+  return (await db.query(renewStatement, [merchantId, fence, until])).length > 0
+}
+
+const progressStatement = sql<unknown>`
+update merchant_moves
+set copied_until = $3::jsonb, copied_rows = copied_rows + $4
+where merchant_id = $1 and fence = $2
+returning 1`
+
+export async function saveProgress(
+  db: Tx,
+  { merchantId, fence }: Run,
+  copiedUntil: MoveRow['copiedUntil'],
+  rows: number,
+): Promise<boolean> {
+  const values = [merchantId, fence, JSON.stringify(copiedUntil), rows]
+  return (await db.query(progressStatement, values)).length > 0
+}
+
+const problemStatement = sql<unknown>`
+update merchant_moves
+set problem = $3, leased_until = $4
+where merchant_id = $1 and fence = $2`
+
+/** The move is tried again at that time. */
+export async function saveProblem(
+  db: Tx,
+  { merchantId, fence }: Run,
+  problem: string | null,
+  againAt: Date,
+): Promise<void> {
+  await db.query(problemStatement, [merchantId, fence, problem, againAt])
+}
+
+const raiseEpochStatement = sql<{ epoch: bigint }>`
+insert into placement as p (epoch)
+values (1)
+on conflict (is_only) do update
+set epoch = p.epoch + 1
+returning epoch`
+
+const switchStatement = sql<unknown>`
+update merchant_moves
+set step = 'clean', epoch = $3, switched_at = $4, problem = null
+where merchant_id = $1 and fence = $2 and step = 'copy'
+returning 1`
+
+const placeStatement = sql<unknown>`
+insert into merchant_cells (merchant_id, cell, copy_due_at)
+values ($1, $2, $3)
+on conflict (merchant_id) do update
+set cell = excluded.cell, copy_due_at = excluded.copy_due_at`
+
+const unplaceStatement = sql<unknown>`
+delete from merchant_cells
+where merchant_id = $1`
+
+// Values that led to the old cell by an earlier move lead to the new one now.
+const addSuccessorsStatement = sql<unknown>`
+with earlier as (
+  select from_cell from moved_cells where to_cell = $1
+  union
+  select $1::integer
+)
+insert into moved_cells (from_cell, to_cell)
+select from_cell, $2
+from earlier
+where from_cell <> $2
+on conflict do nothing`
+
+/** From now on the merchant is in the new cell. Undefined if another run has begun; else the new state of placement. */
+export function switchPlacement(db: Db, move: MoveRow, now: Date): Promise<bigint | undefined> {
+  const { merchantId, fence, fromCell, toCell } = move
+  return db.transaction(async (tx) => {
+    const { epoch } = requireRow(await tx.query(raiseEpochStatement))
+    if ((await tx.query(switchStatement, [merchantId, fence, epoch, now])).length === 0) return undefined
+    if (toCell === 0) await tx.query(unplaceStatement, [merchantId])
+    else await tx.query(placeStatement, [merchantId, toCell, now])
+    await tx.query(addSuccessorsStatement, [fromCell, toCell])
+    return epoch
+  })
+}
+
+const pauseStatement = sql<unknown>`
+update merchant_moves
+set pause_ms = $3
+where merchant_id = $1 and fence = $2`
+
+export async function savePause(db: Tx, { merchantId, fence }: Run, pauseMs: number): Promise<void> {
+  await db.query(pauseStatement, [merchantId, fence, pauseMs])
+}
+
+const finishStatement = sql<unknown>`
+update merchant_moves
+set step = 'done', finished_at = $3, problem = null
+where merchant_id = $1 and fence = $2`
+
+export async function finishMove(db: Tx, { merchantId, fence }: Run, now: Date): Promise<void> {
+  await db.query(finishStatement, [merchantId, fence, now])
+}
+
+const selectMerchantsOf = sql<{ merchantId: string }>`
+select merchant_id as "merchantId"
+from merchant_cells
+where cell = $1
+order by merchant_id
+limit 1`
+
+/** A merchant of the cell, which is not cell 0. */
+export async function findMerchantIn(db: Tx, cell: number): Promise<string | undefined> {
+  return (await firstRow(db, selectMerchantsOf, [cell]))?.merchantId
+}
+
+const selectOpenMove = sql<{ merchantId: string }>`
+select merchant_id as "merchantId"
+from merchant_moves
+where step = 'copy'
+order by merchant_id
+limit 1`
+
+/** Whether a merchant is being copied. */
+export async function isCopying(db: Tx): Promise<boolean> {
+  return (await firstRow(db, selectOpenMove, [])) !== undefined
+}

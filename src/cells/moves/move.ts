@@ -1,0 +1,97 @@
+// Moves a merchant to another cell while it works. Any process may run a step, and repeats what one that has died has begun.
+
+import { addMs } from '../../kit/clock.ts'
+import { type Db, DbUnavailable } from '../../kit/db/db.ts'
+import { cleanOldCopy } from './clean.ts'
+import { compareCopies } from './compare.ts'
+import { catchUp, copyRows, deleteLateRows } from './copy.ts'
+import { addGuard, COPYING, isDistributed, listGuarded, saveMovingState } from './guard-queries.ts'
+import { finishMove, renewLease } from './move-queries.ts'
+import { MoveRefused, type Run, requireRun, untilUnlocked } from './run.ts'
+import { completeSwitch, switchSoon } from './switch.ts'
+
+/** Returns when the step can go on, if it must wait; undefined if the move has ended. */
+export async function runMove(run: Run): Promise<Date | undefined> {
+  const { app, move } = run
+  if (move.step === 'copy') await copyAndSwitch(run)
+  await completeSwitch(run)
+  await app.failpoints.hit('move.after_leave')
+  const cleanAt = addMs(move.switchedAt ?? app.clock.now(), move.keepSeconds * 1_000)
+  if (cleanAt > app.clock.now()) return cleanAt
+  await cleanOldCopy(run)
+  await app.failpoints.hit('move.after_clean')
+  await finishMove(app.unscopedInstanceDb, move, app.clock.now())
+  return undefined
+}
+
+async function copyAndSwitch(run: Run): Promise<void> {
+  const { app, move } = run
+  await prepare(run)
+  await app.failpoints.hit('move.after_guard')
+  await copyRows(run)
+  await app.failpoints.hit('move.after_copy')
+  await catchUp(run)
+  await compareCopies(run)
+  await switchSoon(run)
+  move.step = 'clean'
+}
+
+/** From here on the old cell records each change, and the new one refuses every writer but this run. */
+async function prepare(run: Run): Promise<void> {
+  const { app, move, source, target } = run
+  for (const db of [source, target]) await requireCopyable(db)
+  requireRun(await saveMovingState(target, move, 'incoming'))
+  requireRun(await saveMovingState(source, move, 'outgoing'))
+  await addGuards(run, target)
+  await addGuards(run, source)
+  if (move.toCell !== 0) await app.copyMerchant(move.merchantId, move.toCell)
+  await deleteLateRows(run)
+}
+
+async function requireCopyable(db: Db): Promise<void> {
+  if (await isDistributed(db))
+    throw new MoveRefused('a cell on Citus is moved whole, by Citus (citus_schema_move)')
+  await db
+    .transaction((tx) => tx.script(COPYING))
+    .catch((error: unknown) => {
+      if (error instanceof DbUnavailable) throw error
+      throw new MoveRefused(
+        'the user of the database may not set session_replication_role: make it a superuser, or grant set on parameter session_replication_role to it',
+      )
+    })
+}
+
+async function addGuards({ app, move, tables, signal }: Run, db: Db): Promise<void> {
+  const guarded = await listGuarded(db, move.merchantId)
+  for (const table of tables)
+    if (!guarded.includes(table.name))
+      await untilUnlocked({ app, signal }, () => addGuard(db, table, move.merchantId))
+}
+
+const LEASE_MS = 5_000
+const RENEW_EVERY_MS = 1_000
+
+export const leaseEnd = (now: Date) => addMs(now, LEASE_MS)
+
+/** Keeps other processes from the move while the work lasts. */
+export async function withLease<Result>(
+  { app, move }: Pick<Run, 'app' | 'move'>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const ended = new AbortController()
+  const renew = async (): Promise<void> => {
+    for (;;) {
+      await app.clock.sleep(RENEW_EVERY_MS, ended.signal)
+      if (ended.signal.aborted) return
+      // A lease that cannot be renewed ends, and with it what this run may write.
+      await renewLease(app.unscopedInstanceDb, move, leaseEnd(app.clock.now())).catch(() => undefined)
+    }
+  }
+  const renewing = renew()
+  try {
+    return await work()
+  } finally {
+    ended.abort()
+    await renewing
+  }
+}

@@ -1,0 +1,89 @@
+// One run of a move: what its steps share. A run that was replaced by another one fails with its next write.
+
+import type { Cells } from '../../kit/cells/cells.ts'
+import type { Clock } from '../../kit/clock.ts'
+import { type ConnectedDb, type Db, DbUnavailable, type Tx } from '../../kit/db/db.ts'
+import type { Failpoints } from '../../kit/failpoints.ts'
+import type { Log } from '../../kit/observability/log.ts'
+import { COPYING, lockMovingState, type MovingState } from './guard-queries.ts'
+import type { MoveRow } from './move-queries.ts'
+import type { MovedTable } from './tables.ts'
+
+export interface MovesApp {
+  unscopedInstanceDb: Db
+  cells: Cells
+  clock: Clock
+  log: Log
+  failpoints: Failpoints
+  /** Copies the row of the merchant from the instance. */
+  copyMerchant(merchantId: string, cell: number): Promise<void>
+}
+
+export interface Run {
+  app: MovesApp
+  move: MoveRow
+  source: ConnectedDb
+  target: ConnectedDb
+  tables: MovedTable[]
+  /** Aborts when the process stops. */
+  signal: AbortSignal
+}
+
+/** The run ends without having failed: another one goes on. */
+export class RunEnded extends Error {}
+
+/** The copies differ, or the engine cannot do it: a person must look at it. */
+export class MoveRefused extends Error {}
+
+export function requireRun(isRunning: boolean): void {
+  if (!isRunning) throw new RunEnded('another run of the move has begun')
+}
+
+/** A transaction that copies or deletes, in a cell where the merchant has this state. */
+export function inGuardedCell<Result>(
+  { move }: Run,
+  db: ConnectedDb,
+  state: MovingState,
+  work: (tx: Tx) => Promise<Result>,
+  settings: string = COPYING,
+): Promise<Result> {
+  return db.transaction(
+    async (tx) => {
+      await tx.script(settings)
+      requireRun(await lockMovingState(tx, move, state))
+      return work(tx)
+    },
+    { noTimeout: true },
+  )
+}
+
+/** A consistent read that writes times as the copy does. */
+export function readCopying<Result>(db: ConnectedDb, work: (tx: Tx) => Promise<Result>): Promise<Result> {
+  return db.transaction(
+    async (tx) => {
+      await tx.script(COPYING)
+      return work(tx)
+    },
+    { noTimeout: true },
+  )
+}
+
+const GUARD_RETRIES = 100
+const GUARD_RETRY_MS = 100
+
+/** A table whose writers do not end soon is tried again, because they must not wait either. */
+export async function untilUnlocked(
+  { app, signal }: Pick<Run, 'app' | 'signal'>,
+  work: () => Promise<void>,
+): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      const isLocked = error instanceof DbUnavailable && error.isRolledBack
+      if (!isLocked || tries === GUARD_RETRIES) throw error
+      if (signal.aborted) throw new RunEnded('the process stops')
+      await app.clock.sleep(GUARD_RETRY_MS, signal)
+    }
+  }
+}

@@ -1,0 +1,72 @@
+// What operators ask for: to move a merchant, to see how far it is, and to empty a cell.
+
+import { errorFromIssues } from '../../core/errors.ts'
+import { listUnaware } from '../../kit/cells/processes.ts'
+import { listCellRows, saveCellState } from '../../kit/cells/queries.ts'
+import type { CellState, CellsApp } from '../register.ts'
+import { listCells } from '../register.ts'
+import { findMove, insertMove, type MoveRow } from './move-queries.ts'
+
+export type StartApp = Pick<CellsApp, 'unscopedInstanceDb' | 'cells' | 'clock'> & {
+  /** Throws if there is no such merchant. */
+  requireMerchant(id: string): Promise<unknown>
+}
+
+interface NewMove {
+  cell: string
+  keepSeconds: number
+}
+
+/** Begins the move, or returns the one that goes on. */
+export async function startMove(
+  app: StartApp,
+  merchantId: string,
+  { cell, keepSeconds }: NewMove,
+): Promise<MoveRow> {
+  const { unscopedInstanceDb: db, cells, clock } = app
+  await app.requireMerchant(merchantId)
+  const toCell = await requireActive(app, cell)
+  const open = await findMove(db, merchantId)
+  if (open && open.step !== 'done') {
+    if (open.toCell === toCell) return open
+    throw refuse('cell', `must be ${cells.nameOf(open.toCell)}: the merchant is being moved there.`)
+  }
+  const fromCell = await cells.of(merchantId)
+  if (fromCell === toCell) throw refuse('cell', 'is the cell of the merchant.')
+  const started = await insertMove(db, { merchantId, fromCell, toCell, keepSeconds }, clock.now())
+  return started ?? startMove(app, merchantId, { cell, keepSeconds })
+}
+
+async function requireActive(
+  { unscopedInstanceDb: db, cells, clock }: StartApp,
+  name: string,
+): Promise<number> {
+  const rows = await listCellRows(db)
+  if (rows.length === 0) throw refuse('cell', 'must be another one: there is one cell.')
+  if (name === cells.nameOf(0)) return 0
+  const row = rows.find((one) => one.name === name)
+  if (row?.state !== 'active') throw refuse('cell', 'must be an active one.')
+  const unaware = await listUnaware({ db, clock }, row.number)
+  if (unaware.length > 0) throw refuse('cell', `is unknown to these processes: ${unaware.join(', ')}.`)
+  return row.number
+}
+
+/** The last move of the merchant. */
+export async function requireMove(app: StartApp, merchantId: string): Promise<MoveRow> {
+  await app.requireMerchant(merchantId)
+  const move = await findMove(app.unscopedInstanceDb, merchantId)
+  if (!move) throw refuse('uuid', 'names a merchant that was never moved.')
+  return move
+}
+
+/** New merchants are not placed in the cell any more, and those that it has are moved to the active cells. */
+export async function drainCell(app: CellsApp, name: string): Promise<CellState> {
+  const found = (await listCells(app)).find((cell) => cell.name === name && cell.number !== 0)
+  if (!found) throw refuse('name', 'is not the name of a cell that can be drained.')
+  await saveCellState(app.unscopedInstanceDb, name, 'draining')
+  return { ...found, state: 'draining' }
+}
+
+function refuse(field: string, message: string) {
+  return errorFromIssues([{ field, code: 'not_allowed', message: `${field} ${message}` }])
+}

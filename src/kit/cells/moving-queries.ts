@@ -1,0 +1,87 @@
+// The statements by which processes follow a merchant that is moved to another cell.
+
+import { type Db, sql, type Tx } from '../db/db.ts'
+import { requireRow } from '../db/rows.ts'
+
+export interface PlacementState {
+  /** Raised with each change of a merchant's cell. */
+  epoch: bigint
+  /** Whether a merchant is being moved. */
+  isMoving: boolean
+}
+
+const selectState = sql<PlacementState>`
+select
+  coalesce((select epoch from placement where is_only), 0) as epoch,
+  (select true from merchant_moves where step = 'copy' order by merchant_id limit 1) is not null as "isMoving"`
+
+export async function readPlacementState(db: Tx): Promise<PlacementState> {
+  return requireRow(await db.query(selectState))
+}
+
+const selectMovedSince = sql<{ merchantId: string }>`
+select merchant_id as "merchantId"
+from merchant_moves
+where epoch > $1`
+
+/** The merchants whose cell has changed since that state. */
+export async function listMovedSince(db: Tx, epoch: bigint): Promise<string[]> {
+  return (await db.query(selectMovedSince, [epoch])).map(({ merchantId }) => merchantId)
+}
+
+const selectSuccessors = sql<{ fromCell: number; toCell: number }>`
+select from_cell as "fromCell", to_cell as "toCell"
+from moved_cells
+order by from_cell, to_cell`
+
+/** By cell: the cells to which merchants of it were moved. */
+export async function listSuccessors(db: Tx): Promise<Map<number, number[]>> {
+  const byCell = Map.groupBy(await db.query(selectSuccessors), ({ fromCell }) => fromCell)
+  return new Map([...byCell].map(([cell, pairs]) => [cell, pairs.map(({ toCell }) => toCell)]))
+}
+
+interface MerchantPlace {
+  cell: number
+  /** The number of the run that copies the merchant; null if none does. */
+  fence: number | null
+}
+
+const selectPlace = sql<MerchantPlace>`
+select
+  coalesce((select cell from merchant_cells where merchant_id = $1), 0) as cell,
+  (select fence from merchant_moves where merchant_id = $1 and step = 'copy') as fence`
+
+export async function findPlace(db: Db, merchantId: string): Promise<MerchantPlace> {
+  return requireRow(await db.query(selectPlace, [merchantId]))
+}
+
+const endRunStatement = sql<unknown>`
+update merchant_moves
+set fence = fence + 1
+where merchant_id = $1 and step = 'copy' and fence = $2
+returning 1`
+
+/** Afterwards that run cannot switch any more. False if it has, or if another one runs. */
+export async function endRun(db: Db, merchantId: string, fence: number): Promise<boolean> {
+  return (await db.query(endRunStatement, [merchantId, fence])).length > 0
+}
+
+const reopenStatement = sql<unknown>`
+update moving_merchants
+set state = 'outgoing'
+where merchant_id = $1 and state = 'closing'`
+
+/** In the old cell: the merchant goes on working there, because the switch was not made. */
+export async function reopenMerchant(cell: Tx, merchantId: string): Promise<void> {
+  await cell.query(reopenStatement, [merchantId])
+}
+
+const admitStatement = sql<unknown>`
+delete from moving_merchants
+where merchant_id = $1 and state = 'incoming'
+returning 1`
+
+/** In the new cell, once the switch was made: the merchant works there from now on. */
+export async function admitMerchant(cell: Tx, merchantId: string): Promise<boolean> {
+  return (await cell.query(admitStatement, [merchantId])).length > 0
+}

@@ -1,0 +1,190 @@
+// A merchant is moved to another cell while it works: nothing fails, nothing is lost or done twice, and what it gave to payers
+// and providers before still works.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { MOVED_TABLES } from '../../src/cells/moves/tables.ts'
+import { runCommandLine } from '../../src/cli/program.ts'
+import type { Db, Statement } from '../../src/kit/db/db.ts'
+import type { Api } from '../support/api.ts'
+import { chargeBody, initiateBody, newReference, payWith } from '../support/builders.ts'
+import { CASES, dataOf, OPERATOR_CASES } from '../support/cases.ts'
+import { startConsumer } from '../support/consumer.ts'
+import { assertInvariants } from '../support/invariants.ts'
+import { makeLink, payAt } from '../support/links.ts'
+import { makeOneOfEverything } from '../support/one-of-everything.ts'
+import { createPayer } from '../support/payer.ts'
+import { eventually } from '../support/process.ts'
+import { ADMIN_TOKEN, testService } from '../support/service.ts'
+
+const service = await testService({ after }, { cells: 2, isOwn: true, env: { COWRY_POOL_SIZE: '8' } })
+const { admin, cells } = service
+const shops = [await service.newMerchant(), await service.newMerchant()]
+const cellsOf = await Promise.all(shops.map(({ uuid }) => cells.of(uuid)))
+const moved = shops[cellsOf.indexOf(0)]
+const other = shops[cellsOf.indexOf(1)]
+assert.ok(moved && other)
+
+const WITHIN_MS = 30_000
+
+async function cowry(...args: string[]) {
+  let out = ''
+  const take = (text: string) => {
+    out += text
+  }
+  const env = { COWRY_URL: service.url, COWRY_ADMIN_TOKEN: ADMIN_TOKEN }
+  const code = await runCommandLine(['cells', ...args], { terminal: { out: take, err: take }, env })
+  return { code, out }
+}
+
+/** The statement has the name of a table, so it is not one of the service's. */
+const query = async <Row>(db: Db, text: string): Promise<Row[]> =>
+  db.query({ name: '', text } as Statement<Row>, [])
+
+async function countRows(cell: number, table: string): Promise<number> {
+  const [row] = await query<{ count: number }>(
+    cells.open(cell),
+    `select count(*)::integer as count from ${table} where merchant_id = '${moved?.uuid}'`,
+  )
+  return row?.count ?? 0
+}
+
+/** A process learns of the switch within a moment. */
+const isIn = (uuid: string, cell: number) =>
+  eventually(
+    () => cells.of(uuid),
+    (found) => found === cell,
+    WITHIN_MS,
+  )
+
+const readMove = async () => dataOf(await admin.get(`/admin/v1/merchants/${moved.uuid}/move`))
+
+/** Charges one saved card from several clients until it is stopped. */
+function startCharges(api: Api, token: string, fields: object = {}) {
+  const charged: string[] = []
+  const failed: string[] = []
+  let isStopped = false
+  const client = async () => {
+    while (!isStopped) {
+      const body = chargeBody(token, { ...fields, reference: newReference() })
+      const answer = await api.post('/api/v1/charges/recurring', body)
+      if (answer.http === 201 && answer.body.data.status === 'successful') charged.push(body.reference)
+      else failed.push(`${answer.http} ${answer.text}`)
+      const read = await api.get(`/api/v1/checkout/verify-payment?reference=${body.reference}`)
+      if (read.http !== 200) failed.push(`${read.http} ${read.text}`)
+    }
+  }
+  const clients = Promise.all(Array.from({ length: 3 }, client))
+  return {
+    charged,
+    failed,
+    stop: async () => {
+      isStopped = true
+      await clients
+      assert.deepEqual(failed, [])
+    },
+  }
+}
+
+describe('a merchant that is moved while it works', () => {
+  it('is charged without a failed request, and everything from before works in the new cell', async () => {
+    const { api } = moved
+    const made = await makeOneOfEverything(api, 'Moved')
+    const consumer = await startConsumer({ after })
+    const endpoint = dataOf(await api.post('/api/v1/webhooks/endpoints', { url: consumer.url }))
+    consumer.setSecret(endpoint.secret)
+    const link = await makeLink(api)
+    const open = dataOf(await api.post('/api/v1/checkout/initiate-payment', initiateBody()))
+    const before = dataOf(await api.get('/api/v1/wallet/balance?currency=NGN'))
+    assert.ok(before)
+    const charges = startCharges(api, made.recurringToken, { customer: made.customer })
+    const others = startCharges(
+      other.api,
+      (await payWith(other.api, 'card_success')).paymentMethod.recurringToken,
+    )
+    await eventually(
+      () => charges.charged.length,
+      (count) => count > 5 || charges.failed.length > 0,
+      WITHIN_MS,
+    )
+    assert.deepEqual(charges.failed, [])
+    const { code, out } = await cowry('move', moved.uuid, '--to', 'cell-1', '--keep-seconds', '0')
+    assert.equal(code, 0, out)
+    const atSwitch = charges.charged.length
+    await eventually(
+      () => charges.charged.length,
+      (count) => count > atSwitch + 5,
+      WITHIN_MS,
+    )
+    await charges.stop()
+    await others.stop()
+    assert.equal(await cells.of(moved.uuid), 1)
+
+    for (const reference of charges.charged) {
+      const verified = dataOf(await api.get(`/api/v1/checkout/verify-payment?reference=${reference}`))
+      assert.equal(verified.status, 'successful')
+    }
+    const payer = createPayer()
+    const paid = await payer.payByCard(await payer.open(open.checkoutUrl), 'card_success')
+    assert.equal(paid.http, 200)
+    await eventually(
+      async () => dataOf(await api.get(`/api/v1/checkout/payments/${open.uuid}`)).status,
+      (status) => status === 'successful',
+      WITHIN_MS,
+    )
+    const atLink = await payAt(moved, link, 'card_success')
+    assert.equal((await atLink.read()).status, 'successful')
+    await eventually(
+      () => charges.charged.length <= new Set(consumer.receipts.map(({ resource }) => resource)).size,
+      Boolean,
+      WITHIN_MS,
+    )
+    assert.deepEqual(consumer.errors, [])
+    const [openCase] = dataOf(await api.get(CASES))
+    assert.ok(
+      dataOf(await admin.get(`${OPERATOR_CASES}?limit=100`)).filter(
+        ({ uuid }: { uuid: string }) => uuid === openCase.uuid,
+      ).length === 1,
+    )
+    // How long it is depends on the machine; a write that waits for two seconds would have failed above.
+    assert.ok((await readMove()).pauseMs > 0)
+  })
+
+  it('leaves nothing in the old cell, and both satisfy the invariants', async () => {
+    await eventually(readMove, ({ step }) => step === 'done', WITHIN_MS)
+    for (const table of MOVED_TABLES.filter((one) => one !== 'idempotency_keys'))
+      assert.equal(await countRows(0, table), 0, table)
+    assert.ok((await countRows(1, 'payments')) > 10)
+    await assertInvariants(service)
+    const triggers = await Promise.all(
+      cells.numbers.map((cell) =>
+        query(cells.open(cell), `select 1 from pg_trigger where tgname like 'moving_%'`),
+      ),
+    )
+    assert.deepEqual(triggers.flat(), [])
+  })
+
+  it('is moved back, with what it was paid before', async () => {
+    const { api } = moved
+    const balance = async () => dataOf(await api.get('/api/v1/wallet/balance?currency=NGN'))
+    const before = await balance()
+    const { code, out } = await cowry('move', moved.uuid, '--to', 'main', '--keep-seconds', '0')
+    assert.equal(code, 0, out)
+    await isIn(moved.uuid, 0)
+    const { balances } = await balance()
+    assert.deepEqual(balances, before.balances)
+    assert.equal((await payWith(api, 'card_success')).status, 'successful')
+    await eventually(readMove, ({ step }) => step === 'done', WITHIN_MS)
+  })
+})
+
+describe('a cell that is drained', () => {
+  it('gets no new merchants, and has none in the end', async () => {
+    const { code, out } = await cowry('drain', 'cell-1')
+    assert.equal(code, 0, out)
+    assert.match(out, /^cell-1 +draining +0 +up$/m)
+    await isIn(other.uuid, 0)
+    assert.equal(await cells.of((await service.newMerchant()).uuid), 0)
+    assert.equal((await payWith(other.api, 'card_success')).status, 'successful')
+  })
+})

@@ -1,0 +1,149 @@
+// The process that moves a merchant to another cell dies at each step. The merchant is charged by another process all the time,
+// and a third one completes the move: nothing is lost, and nothing is done twice.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { openCells } from '../../src/compose/cells.ts'
+import { GATEWAYS } from '../../src/compose/gateways.ts'
+import { readConfig } from '../../src/config.ts'
+import { systemClock } from '../../src/kit/clock.ts'
+import { type Db, type Statement, sql } from '../../src/kit/db/db.ts'
+import type { Failpoint } from '../../src/kit/failpoints.ts'
+import { createLog } from '../../src/kit/observability/log.ts'
+import { systemRandom } from '../../src/kit/random.ts'
+import { type Api, createApi } from '../support/api.ts'
+import { chargeBody, newReference, payWith } from '../support/builders.ts'
+import { dataOf } from '../support/cases.ts'
+import { addTestCells } from '../support/cells.ts'
+import { NO_POOLER, testDatabaseUrl } from '../support/database.ts'
+import { assertInvariants } from '../support/invariants.ts'
+import { eventually, startProcess, tempFolder } from '../support/process.ts'
+import { FORM, HAS_LARGER_FORM } from '../support/scale.ts'
+import { ADMIN_TOKEN } from '../support/service.ts'
+import { connectTestDb } from '../support/test-db.ts'
+
+const STEPS: readonly Failpoint[] = [
+  'move.after_switch',
+  'move.after_last_copy',
+  'move.after_close',
+  'move.after_guard',
+  'move.after_copy',
+  'move.after_leave',
+  'move.after_clean',
+]
+// Each starts two processes.
+const QUICK_STEPS = 2
+
+const WITHIN_MS = 120_000
+
+const databaseUrl = await testDatabaseUrl({ after })
+const env = {
+  PORT: '0',
+  DATABASE_URL: databaseUrl,
+  COWRY_DATA_DIR: await tempFolder({ after }, 'cells-move'),
+  COWRY_ADMIN_TOKEN: ADMIN_TOKEN,
+  COWRY_POOL_SIZE: '4',
+  COWRY_LOG_LEVEL: 'warn',
+}
+const config = readConfig(env, GATEWAYS)
+await addTestCells({ after }, config, 2)
+const startRole = (role: string, more: Record<string, string> = {}) =>
+  startProcess({ after }, ['serve', '--role', role], { ...env, ...more })
+
+const { facts } = await startRole('api')
+const admin = createApi(facts.url, { authorization: `Bearer ${ADMIN_TOKEN}` })
+const { uuid } = dataOf(await admin.post('/admin/v1/merchants', { name: 'Moved', cell: 'main' }))
+const { apiKey } = dataOf(await admin.post(`/admin/v1/merchants/${uuid}/keys`, { name: 'x', scopes: ['*'] }))
+const api = createApi(facts.url, { 'x-api-key': apiKey })
+
+const movePath = `/admin/v1/merchants/${uuid}/move`
+const readMove = async () => dataOf(await admin.get(movePath))
+
+/** Charges until it is stopped. While the process of the switch is dead, a charge may get 503, and is repeated. */
+function startCharges(client: Api, token: string) {
+  const charged: string[] = []
+  const failed: string[] = []
+  let isStopped = false
+  const charge = async (): Promise<void> => {
+    const body = chargeBody(token, { reference: newReference() })
+    for (;;) {
+      const answer = await client.post('/api/v1/charges/recurring', body)
+      if (answer.http === 503) continue
+      if (answer.body.data?.status === 'successful') charged.push(body.reference)
+      else failed.push(`${answer.http} ${answer.text}`)
+      return
+    }
+  }
+  const run = async () => {
+    while (!isStopped) await charge()
+  }
+  const running = Promise.all([run(), run()])
+  return {
+    charged,
+    stop: async () => {
+      isStopped = true
+      await running
+      assert.deepEqual(failed, [])
+    },
+  }
+}
+
+const selectCaptures = sql<{ reference: string; captures: number }>`
+select p.reference, count(l.id)::integer as captures
+from payments p
+left join ledger_entries l on l.merchant_id = p.merchant_id and l.payment_id = p.id and l.kind = 'capture'
+where p.merchant_id = $1 and p.reference = any ($2::text[])
+group by p.reference`
+
+const countOthers = async (db: Db) => {
+  const text = `select count(*)::integer as count from payments where merchant_id = '${uuid}'`
+  const [row] = await db.query({ name: '', text } as Statement<{ count: number }>, [])
+  return row?.count
+}
+
+describe('a process that dies while it moves a merchant', { ...NO_POOLER, ...HAS_LARGER_FORM }, () => {
+  for (const [index, point] of STEPS.entries()) {
+    const isRun = FORM !== 'quick' || index < QUICK_STEPS
+    it(`loses nothing at ${point}`, {
+      skip: isRun ? false : 'the quick form kills at two steps',
+    }, async (t) => {
+      const cell = index % 2 === 0 ? 'cell-1' : 'main'
+      const token = (await payWith(api, 'card_success')).paymentMethod.recurringToken
+      const charges = startCharges(api, token)
+      const failing = await startRole('worker', { COWRY_FAILPOINTS: `${point}=kill` })
+      dataOf(await admin.post(movePath, { cell, keepSeconds: 0 }))
+      assert.deepEqual(await failing.ended, { code: null, signal: 'SIGKILL' })
+      const worker = await startRole('worker')
+      t.after(() => worker.kill('SIGTERM'))
+      await eventually(readMove, ({ step, to }) => step === 'done' && to === cell, WITHIN_MS)
+      const atEnd = charges.charged.length
+      await eventually(
+        () => charges.charged.length,
+        (count) => count > atEnd + 2,
+        WITHIN_MS,
+      )
+      await charges.stop()
+      await assertMoved(cell === 'main' ? 0 : 1, charges.charged)
+    })
+  }
+})
+
+async function assertMoved(to: number, charged: readonly string[]): Promise<void> {
+  const stops: (() => Promise<unknown>)[] = []
+  const db = connectTestDb({ url: databaseUrl, poolSize: 4 })
+  try {
+    const [clock, log] = [systemClock, createLog('silent')]
+    const cells = await openCells({ config, clock, log, random: systemRandom(clock), db, stops }, {})
+    assert.equal(await cells.of(uuid), to)
+    const found = await cells.open(to).query(selectCaptures, [uuid, charged])
+    assert.deepEqual(
+      new Map(found.map(({ reference, captures }) => [reference, captures])),
+      new Map(charged.map((reference) => [reference, 1])),
+    )
+    assert.equal(await countOthers(cells.open(1 - to)), 0)
+    await assertInvariants({ db, cells })
+  } finally {
+    for (const stop of stops.reverse()) await stop()
+    await db.close()
+  }
+}
