@@ -375,8 +375,16 @@ function toDbError(error: unknown): unknown {
   if (error instanceof DbUnavailable) return error
   const state = sqlStateOf(error)
   if (state && TIMEOUT_STATES.has(state)) return new DbUnavailable(error, true)
-  if (state) return UNAVAILABLE_STATES.test(state) ? new DbUnavailable(error) : error
+  if (state) return UNAVAILABLE_STATES.test(state) || isNodeLost(error) ? new DbUnavailable(error) : error
   return isConnectionError(error) ? new DbUnavailable(error) : error
+}
+
+/** Citus reports that one of its nodes has ended as an internal error. */
+function isNodeLost(error: unknown): boolean {
+  const message = error instanceof Error ? error.message : ''
+  return /^(?:failure on connection marked as essential|server closed the connection unexpectedly)/.test(
+    message,
+  )
 }
 
 const READ_TIMEOUT_MESSAGE = 'Query read timeout'
@@ -419,11 +427,12 @@ export function movedMerchantOf(error: unknown): string | undefined {
   return error.detail
 }
 
-const RETRYABLE_STATES = new Set(['40P01', '40001'])
+// The last one is of Citus: while it moves a schema to another node, a statement was prepared on one and ended on the other.
+const RETRYABLE_STATES = new Set(['40P01', '40001', 'CIINF'])
 const MAX_DEADLOCK_ATTEMPTS = 3
 
 /**
- * Retries work that PostgreSQL rolled back as a deadlock or serialization victim: nothing of it was written. Without
+ * Retries work that the server rolled back, such as a deadlock or serialization victim: nothing of it was written. Without
  * backoff, because the other transaction has its locks by then.
  */
 export async function retryDeadlocks<Result>(work: () => Promise<Result>): Promise<Result> {
