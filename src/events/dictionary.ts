@@ -5,6 +5,9 @@
 const NO_RESULT =
   '","statusReason":null,"amountPaid":null,"amountReceived":null,"fee":null,"netAmount":null,"paidAt":null,"receiptCode":null,"failure":null,"gatewayReference":null,"receiptNumber":null,"gatewayKey":'
 
+const AFTER_REASON =
+  '","amountPaid":null,"amountReceived":null,"fee":null,"netAmount":null,"paidAt":null,"receiptCode":null,"failure":null,'
+
 const CHECKOUT = '","checkoutUrl":null,"accessCode":null,"isRecurring":'
 
 export const FRAGMENTS: readonly string[] = [
@@ -86,4 +89,11 @@ export const FRAGMENTS: readonly string[] = [
   '"status":"',
   '"statusReason":"',
   'null,"',
+  // Of payments without a result.
+  `","statusReason":"outcome_unknown${AFTER_REASON}"gatewayReference":null,"receiptNumber":null,"gatewayKey":"`,
+  `","statusReason":null${AFTER_REASON.slice(1)}"gatewayReference":"`,
+  `${AFTER_REASON}"gatewayReference":null,"receiptNumber":null,"gatewayKey":"`,
+  `${AFTER_REASON}"gatewayReference":"`,
+  `","statusReason":null${AFTER_REASON.slice(1).replace('null,"failure":null,', 'null,"failure":{"code":"')}`,
+  AFTER_REASON.replace('null,"failure":null,', 'null,"failure":{"code":"'),
 ]

@@ -117,6 +117,14 @@ describe('events of payments', () => {
 const selectEvents = sql<StoredEvent>`select ${EVENT.select()} from events`
 
 describe('the stored events', () => {
+  it('have less than a third of the bytes of their JSON, of a charge', async () => {
+    const { uuid } = await charge('card_success')
+    for (const event of await eventsOf(db, uuid)) {
+      const [stored, json] = [event.packed?.length ?? Number.NaN, JSON.stringify(event.body).length]
+      assert.ok(stored * 3 < json, `${event.type}: ${stored} of ${json}`)
+    }
+  })
+
   it('stores no access code, no recurring token and no gateway token in an event', async () => {
     const paid = await payAfterDecline()
     const recovered = await charge('card_auth_required_later')

@@ -33,6 +33,7 @@ export interface EventRow {
   version: number
   resourceType: string
   createdAt: Date
+  packed: Buffer | null
   // biome-ignore lint/suspicious/noExplicitAny: a test reads any shape and asserts on it
   body: any
 }
