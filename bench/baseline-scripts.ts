@@ -66,6 +66,7 @@ function recordStep({ text, values }: Captured, keepsRow: boolean): Step {
   return { sql: withInput(text, source), keepsRow }
 }
 
+/** The packed event stays as it was captured: the database does not look into it. */
 function applyStep({ text, values }: Captured): Step {
   const row = onlyRow(values)
   const payment = ':paymentId::text'
@@ -74,7 +75,6 @@ function applyStep({ text, values }: Captured): Step {
     [row.attempt_id, sibling(payment, 6)],
     [row.entry_id, sibling(payment, 2)],
     [row.event_id, sibling(payment, 1)],
-    [customerIn(row), ':customerId::text'],
     [row.merchant_id, idFrom('merchant', 'm')],
     [row.payment_method_id, idFrom('method', 'n')],
     [row.gateway_reference, 'gen_random_uuid()'],
@@ -93,12 +93,6 @@ function onlyRow(values: readonly unknown[]): Row {
       'the record or the outcome of one payment is no longer one row: see bench/baseline-scripts.ts',
     )
   return row
-}
-
-function customerIn(row: Row): unknown {
-  // A boundary: the event of a payment contains its customer.
-  const body = row.event_body as { data?: { customer?: { uuid?: unknown } } }
-  return body.data?.customer?.uuid
 }
 
 /** A value of the captured row, and the SQL of what takes its place. */

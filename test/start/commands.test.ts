@@ -55,6 +55,7 @@ describe('cowry --help', { concurrency: 2 }, () => {
         'people',
         'gateways',
         'cells',
+        'archive',
         'listen',
         'trigger',
         'clock',

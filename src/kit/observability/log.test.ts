@@ -80,7 +80,8 @@ describe('a log output that is not read (F-89)', () => {
   })
 
   it('does not keep a process from exiting', async () => {
-    const writer = startWriter(100_000)
+    // More than the pipe takes without a reader.
+    const writer = startWriter(500_000)
     writer.stdout.pause()
     await once(writer.stderr, 'data')
     writer.stdin.write('end\n')
