@@ -182,7 +182,8 @@ export async function digestLate(
   return digestsOf(await db.query(statement<{ digest: string }>(unionOf(selects)), [merchantId]))
 }
 
-const digestsOf = (rows: readonly { digest: string }[]) => rows.map(({ digest }) => digest)
+// The server may answer for the tables in any order.
+const digestsOf = (rows: readonly { digest: string }[]) => rows.map(({ digest }) => digest).toSorted()
 
 function digestOf(table: MovedTable): string {
   const values = valuesOf(table)

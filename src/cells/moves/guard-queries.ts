@@ -5,8 +5,8 @@ import { type Db, sql, type Tx } from '../../kit/db/db.ts'
 import { isLateOnly, type MovedTable } from './tables.ts'
 
 /**
- * For a session that copies: no trigger fires and no foreign key is checked, times are written alike by every server, and a
- * statement may take long.
+ * For a session that copies: no trigger fires and no foreign key is checked, times are written alike by every server, rows
+ * are read in their order, and a statement may take long.
  */
 export const COPYING = `
 set local session_replication_role = replica;
@@ -14,6 +14,7 @@ set local timezone = 'UTC';
 set local datestyle = 'ISO, YMD';
 set local intervalstyle = 'postgres';
 set local extra_float_digits = 1;
+set local max_parallel_workers_per_gather = 0;
 set local statement_timeout = 0`
 
 /** While writes wait, nothing may take long; if this process stalls, the server ends the transaction, and they go on. */
