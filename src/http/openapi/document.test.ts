@@ -262,7 +262,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(Object(schemas.PotList?.properties).data, {
       type: 'array',
       items: { $ref: '#/components/schemas/Pot' },
-      description: 'The records of this page.',
+      description: 'Records of this page.',
     })
     assert.deepEqual(Object(schemas.BigPotResponse?.properties).data, { $ref: '#/components/schemas/BigPot' })
   })

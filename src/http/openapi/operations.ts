@@ -129,9 +129,9 @@ function successOf(route: DocumentedRoute, { components, examples }: Context): J
 function envelopeOf({ response: { data, list } }: DocumentedRoute, components: Components): JsonSchema {
   const element = documentedSchema(data, { components })
   const properties = {
-    status: { type: 'string', const: 'success', description: 'Always success.' },
+    status: { type: 'string', const: 'success', description: 'Success.' },
     message: { type: 'string', description: 'For people; may change.' },
-    data: list ? { type: 'array', items: element, description: 'The records of this page.' } : element,
+    data: list ? { type: 'array', items: element, description: 'Records of this page.' } : element,
     ...(list && { meta: { $ref: '#/components/schemas/PageMeta' } }),
   }
   const envelope = { type: 'object', required: Object.keys(properties), properties }

@@ -131,7 +131,7 @@ export const EnumList = <const Value extends string>(element: TUnsafe<Value>, de
   })
 
 export const CurrencyCode = NamedEnum('CurrencyCode', CURRENCY_CODES, {
-  description: 'The ISO 4217 code of the currency.',
+  description: 'ISO 4217 code of the currency.',
 })
 
 /** Of a response; CountryInput is the one of a request. */

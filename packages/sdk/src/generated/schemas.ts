@@ -195,7 +195,7 @@ export interface Case {
   refundUuid: string | null
   /** The amount that was asked for. A decimal in major units. */
   amount: string
-  /** The ISO 4217 code of the currency. */
+  /** ISO 4217 code of the currency. */
   currency: CurrencyCode
   /** The amount that the provider reports as paid, in receivedCurrency. Null if it is not known. */
   amountReceived: string | null
@@ -269,7 +269,7 @@ export interface Charge {
   status: PaymentStatus
   /** The requested amount. A decimal in major units. */
   sourceAmount: string
-  /** The ISO 4217 code of the currency. */
+  /** ISO 4217 code of the currency. */
   sourceCurrency: CurrencyCode
   /** The gateway of the saved method, which charges it. */
   paymentGateway: string
@@ -360,7 +360,7 @@ export interface ChargedMethod {
 export interface CollectionReport {
   /** The day. Null unless the report is grouped by day. */
   day: string | null
-  /** The ISO 4217 code of the currency. */
+  /** ISO 4217 code of the currency. */
   currency: CurrencyCode
   /** The gateway. Null unless the report is grouped by gateway. */
   paymentGateway: string | null
@@ -545,7 +545,7 @@ export type CreatedApiKey = ApiKey & {
 
 /** A currency in which payments can be collected. */
 export interface Currency {
-  /** The ISO 4217 code of the currency. */
+  /** ISO 4217 code of the currency. */
   code: CurrencyCode
   /** The name of the currency in English. */
   name: string
@@ -562,7 +562,7 @@ export interface Currency {
 }
 
 export interface CurrencyBalance {
-  /** The ISO 4217 code of the currency. */
+  /** ISO 4217 code of the currency. */
   currency: CurrencyCode
   /** The settled money. Below zero: refunds and chargebacks took more. A decimal in major units. */
   availableBalance: string
@@ -695,7 +695,7 @@ export interface Dispute {
   amount: string
   /** What is held of your wallet while it is open, or was lost: at most what refunds have left. A decimal in major units. */
   heldAmount: string
-  /** The ISO 4217 code of the currency. */
+  /** ISO 4217 code of the currency. */
   currency: CurrencyCode
   /** Until when the provider accepts your response, in UTC. Null if it does not say, or waits for none. */
   respondBy: string | null
@@ -830,7 +830,7 @@ export interface InitiatedPayment {
   status: PaymentStatus
   /** The requested amount. A decimal in major units. */
   sourceAmount: string
-  /** The ISO 4217 code of the currency. */
+  /** ISO 4217 code of the currency. */
   sourceCurrency: CurrencyCode
   /** The country whose rails collect it, an ISO 3166-1 alpha-2 code. Null if neither you nor the currency names one. */
   country: string | null
@@ -896,7 +896,7 @@ export interface P2PAccount {
   uuid: string
   /** A bank account, or a mobile-money account. */
   channel: P2PChannel
-  /** The ISO 4217 code of the currency. */
+  /** ISO 4217 code of the currency. */
   currency: CurrencyCode
   /** The country whose payments it takes, an ISO 3166-1 alpha-2 code. Null: any country that uses the currency. */
   country: string | null
@@ -1012,7 +1012,7 @@ export interface Payment {
   status: PaymentStatus
   /** The requested amount. A decimal in major units. */
   sourceAmount: string
-  /** The ISO 4217 code of the currency. */
+  /** ISO 4217 code of the currency. */
   sourceCurrency: CurrencyCode
   /** The country whose rails collect it, an ISO 3166-1 alpha-2 code. Null if neither you nor the currency names one. */
   country: string | null
@@ -1154,7 +1154,7 @@ export interface PaymentLinkSummary {
   minAmount: string | null
   /** The largest amount that the payer may choose, in major units. Null: no limit of yours. */
   maxAmount: string | null
-  /** The ISO 4217 code of the currency. */
+  /** ISO 4217 code of the currency. */
   currency: CurrencyCode
   /** The country whose rails collect the payments, an ISO 3166-1 alpha-2 code. Null if neither you nor the currency names one. */
   country: string | null
@@ -1321,7 +1321,7 @@ export interface Refund {
   paymentReference: string
   /** The refunded amount. A decimal in major units. */
   amount: string
-  /** The ISO 4217 code of the currency. */
+  /** ISO 4217 code of the currency. */
   currency: CurrencyCode
   /** Why you refunded it, as you wrote it. Null if you gave no reason. */
   reason: string | null
@@ -1463,7 +1463,7 @@ export interface RotateWebhookSecretRequest {
 
 /** The gateways of one currency and country. */
 export interface Route {
-  /** The ISO 4217 code of the currency. */
+  /** ISO 4217 code of the currency. */
   currency: CurrencyCode
   /** The country, an ISO 3166-1 alpha-2 code. Null: any other country of the currency, or no country. */
   country: string | null
@@ -1523,7 +1523,7 @@ export interface SandboxExecution {
   kind: "checkout" | "charge" | "refund"
   /** The amount that moved. A decimal in major units. */
   amount: string
-  /** The ISO 4217 code of the currency. */
+  /** ISO 4217 code of the currency. */
   currency: CurrencyCode
   /** Always successful: only money that moved is listed. */
   status: "successful"
@@ -1537,7 +1537,7 @@ export type Scope = "checkout:read" | "checkout:write" | "charges:read" | "charg
 export interface Settlement {
   /** The id of the settlement. */
   uuid: string
-  /** The ISO 4217 code of the currency. */
+  /** ISO 4217 code of the currency. */
   currency: CurrencyCode
   /** What became available. A decimal in major units. */
   amount: string
@@ -1660,7 +1660,7 @@ export interface UpdateWebhookEndpointRequest {
 
 /** Your balances. Currencies are never added together. */
 export interface WalletBalance {
-  /** The ISO 4217 code of the currency. */
+  /** ISO 4217 code of the currency. */
   currency: CurrencyCode
   /** The settled money. Below zero: refunds and chargebacks took more. A decimal in major units. */
   availableBalance: string
@@ -1688,7 +1688,7 @@ export interface WalletTransaction {
   balance: "available" | "pending"
   /** What the line added to the balance. Below zero: what it took from it. A decimal in major units. */
   amount: string
-  /** The ISO 4217 code of the currency. */
+  /** ISO 4217 code of the currency. */
   currency: CurrencyCode
   /** The available balance after the line. Below zero: more was debited than was available, and later credits make up for it. A decimal in major units. */
   availableBalance: string
