@@ -117,7 +117,7 @@ function successOf(route: DocumentedRoute, { components, examples }: Context): J
   const schema = isFile ? documentedSchema(data, { components }) : envelopeOf(route, components)
   const example = isFile ? route.examples?.data : examples.envelopeOf(route)
   const content = { schema, ...(example !== undefined && { example }) }
-  const statusText = http === 201 ? 'Created.' : 'Done.'
+  const statusText = http === 201 ? 'Created.' : 'OK.'
   return {
     description: isFile ? 'A file, without the envelope.' : statusText,
     ...(route.isIdempotent && { headers: headerRefs(['Idempotent-Replayed']) }),
