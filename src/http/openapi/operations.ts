@@ -119,7 +119,7 @@ function successOf(route: DocumentedRoute, { components, examples }: Context): J
   const content = { schema, ...(example !== undefined && { example }) }
   const statusText = http === 201 ? 'Created.' : 'OK.'
   return {
-    description: isFile ? 'A file, without the envelope.' : statusText,
+    description: isFile ? 'A file, no envelope.' : statusText,
     ...(route.isIdempotent && { headers: headerRefs(['Idempotent-Replayed']) }),
     content: { [file ?? 'application/json']: content },
   }
