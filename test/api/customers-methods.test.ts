@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { CURRENCY_CODES } from '../../src/core/currency.ts'
+import { EVENT, type StoredEvent, toEventRow } from '../../src/events/event.ts'
 import { sql } from '../../src/kit/db/db.ts'
 import type { Api, ApiResponse } from '../support/api.ts'
 import { CUSTOMER, chargeBody, payWith, saveMethod } from '../support/builders.ts'
@@ -176,10 +177,13 @@ describe('the saved payment method', () => {
       assert.ok(http < 300)
       assert.ok(!text.includes(credential) && !/tok_[0-9a-f]/.test(text), text)
     }
-    const stored = sql<{ text: string }>`
-      select (select string_agg(m::text, '') from payment_methods m)
-        || (select string_agg(e::text, '') from events e) as text`
-    const text = (await service.db.query(stored)).map((row) => row.text).join('')
+    const methods = sql<{ text: string }>`select m::text as text from payment_methods m`
+    const events = sql<StoredEvent>`select ${EVENT.select()} from events`
+    const stored = [
+      ...(await service.db.query(methods)).map((row) => row.text),
+      ...(await service.db.query(events)).map((event) => JSON.stringify(toEventRow(event))),
+    ]
+    const text = stored.join('')
     assert.ok(text.includes(uuid) && !text.includes(credential), 'it is stored encrypted')
     assert.ok(!text.includes(paymentMethod.recurringToken), 'ours is stored encrypted too')
   })

@@ -209,9 +209,10 @@ export function connectDb(options: DbOptions): ConnectedDb {
   }
 
   const readShared = createBatcher<SharedRead, unknown[]>({
-    run: (reads) => withClient((client) => runShared(client, reads, responseTimeoutMs)),
+    run: (reads) => retryDeadlocks(() => withClient((client) => runShared(client, reads, responseTimeoutMs))),
     ...SHARED_READS,
-    shouldSplit: (error) => !(error instanceof DbUnavailable),
+    // A timeout of one statement fails that read alone.
+    shouldSplit: (error) => !(error instanceof DbUnavailable) || error.isRolledBack,
   })
 
   const dbFor = (scope: QueryScope): Db => ({
