@@ -73,7 +73,7 @@ async function drainNext({ unscopedInstanceDb: db, clock }: MovesApp): Promise<n
     if (merchantId === undefined) continue
     const counts = await countMerchantsByCell(db)
     const [toCell = 0] = active.toSorted((one, other) => (counts.get(one) ?? 0) - (counts.get(other) ?? 0))
-    await insertMove(db, { merchantId, fromCell, toCell, keepSeconds: KEEP_SECONDS }, clock.now())
+    await insertMove(db, { merchantId, toCell, keepSeconds: KEEP_SECONDS }, clock.now())
     return 0
   }
   return 0

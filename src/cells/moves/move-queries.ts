@@ -38,10 +38,15 @@ export function findMove(db: Tx, merchantId: string): Promise<MoveRow | undefine
   return firstRow(db, selectMove, [merchantId])
 }
 
+const PLACE = 'coalesce((select cell from merchant_cells where merchant_id = $1), 0)'
+
+// The cell that the merchant leaves is read here: what a process remembers may be of before the last move.
 // A finished move is replaced by the next one of the merchant; its fence goes on, so that an old run stays refused.
 const insertMoveStatement = sql<MoveRow>`
 insert into merchant_moves as m (merchant_id, from_cell, to_cell, step, fence, keep_seconds, leased_until, copied_rows, created_at)
-values ($1, $2, $3, 'copy', 0, $5, $4, 0, $4)
+select $1::uuid, p.cell, $2::integer, 'copy', 0, $4::integer, $3::timestamptz, 0, $3::timestamptz
+from (select ${PLACE} as cell) p
+where p.cell <> $2::integer
 on conflict (merchant_id) do update
 set from_cell = excluded.from_cell, to_cell = excluded.to_cell, step = 'copy', keep_seconds = excluded.keep_seconds, leased_until = excluded.leased_until,
   copied_until = null, copied_rows = 0, problem = null, pause_ms = null, created_at = excluded.created_at,
@@ -49,15 +54,15 @@ set from_cell = excluded.from_cell, to_cell = excluded.to_cell, step = 'copy', k
 where m.step = 'done'
 returning ${COLUMNS}`
 
-export type NewMove = Pick<MoveRow, 'merchantId' | 'fromCell' | 'toCell' | 'keepSeconds'>
+export type NewMove = Pick<MoveRow, 'merchantId' | 'toCell' | 'keepSeconds'>
 
-/** Undefined if the merchant is being moved. */
+/** Undefined if the merchant is being moved, or is in that cell. */
 export function insertMove(
   db: Tx,
-  { merchantId, fromCell, toCell, keepSeconds }: NewMove,
+  { merchantId, toCell, keepSeconds }: NewMove,
   now: Date,
 ): Promise<MoveRow | undefined> {
-  return firstRow(db, insertMoveStatement, [merchantId, fromCell, toCell, now, keepSeconds])
+  return firstRow(db, insertMoveStatement, [merchantId, toCell, now, keepSeconds])
 }
 
 const claimStatement = sql<MoveRow>`
@@ -133,7 +138,7 @@ returning epoch`
 const switchStatement = sql<unknown>`
 update merchant_moves
 set step = 'clean', epoch = $3, switched_at = $4, problem = null
-where merchant_id = $1 and fence = $2 and step = 'copy'
+where merchant_id = $1 and fence = $2 and step = 'copy' and from_cell = ${PLACE}
 returning 1`
 
 const placeStatement = sql<unknown>`
@@ -159,7 +164,10 @@ from earlier
 where from_cell <> $2
 on conflict do nothing`
 
-/** From now on the merchant is in the new cell. Undefined if another run has begun; else the new state of placement. */
+/**
+ * From now on the merchant is in the new cell. Undefined if another run has begun, or if it was not in the old one; else the
+ * new state of placement.
+ */
 export function switchPlacement(db: Db, move: MoveRow, now: Date): Promise<bigint | undefined> {
   const { merchantId, fence, fromCell, toCell } = move
   return db.transaction(async (tx) => {

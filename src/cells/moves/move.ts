@@ -1,5 +1,6 @@
 // Moves a merchant to another cell while it works. Any process may run a step, and repeats what one that has died has begun.
 
+import { findPlace } from '../../kit/cells/moving-queries.ts'
 import { addMs } from '../../kit/clock.ts'
 import { type Db, DbUnavailable } from '../../kit/db/db.ts'
 import { cleanOldCopy } from './clean.ts'
@@ -39,6 +40,7 @@ async function copyAndSwitch(run: Run): Promise<void> {
 /** From here on the old cell records each change, and the new one refuses every writer but this run. */
 async function prepare(run: Run): Promise<void> {
   const { app, move, source, target } = run
+  await requirePlace(run)
   for (const db of [source, target]) await requireCopyable(db)
   requireRun(await saveMovingState(target, move, 'incoming'))
   requireRun(await saveMovingState(source, move, 'outgoing'))
@@ -46,6 +48,12 @@ async function prepare(run: Run): Promise<void> {
   await addGuards(run, source)
   if (move.toCell !== 0) await app.copyMerchant(move.merchantId, move.toCell)
   await deleteLateRows(run)
+}
+
+/** An empty copy would be equal to that of a cell where the merchant is not. */
+async function requirePlace({ app, move }: Run): Promise<void> {
+  const { cell } = await findPlace(app.unscopedInstanceDb, move.merchantId)
+  if (cell !== move.fromCell) throw new MoveRefused(`the merchant is in ${app.cells.nameOf(cell)}`)
 }
 
 async function requireCopyable(db: Db): Promise<void> {

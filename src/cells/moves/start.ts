@@ -1,6 +1,7 @@
 // What operators ask for: to move a merchant, to see how far it is, and to empty a cell.
 
 import { errorFromIssues } from '../../core/errors.ts'
+import { findPlace } from '../../kit/cells/moving-queries.ts'
 import { listUnaware } from '../../kit/cells/processes.ts'
 import { listCellRows, saveCellState } from '../../kit/cells/queries.ts'
 import type { CellState, CellsApp } from '../register.ts'
@@ -31,9 +32,8 @@ export async function startMove(
     if (open.toCell === toCell) return open
     throw refuse('cell', `must be ${cells.nameOf(open.toCell)}: the merchant is being moved there.`)
   }
-  const fromCell = await cells.of(merchantId)
-  if (fromCell === toCell) throw refuse('cell', 'is the cell of the merchant.')
-  const started = await insertMove(db, { merchantId, fromCell, toCell, keepSeconds }, clock.now())
+  if ((await findPlace(db, merchantId)).cell === toCell) throw refuse('cell', 'is the cell of the merchant.')
+  const started = await insertMove(db, { merchantId, toCell, keepSeconds }, clock.now())
   return started ?? startMove(app, merchantId, { cell, keepSeconds })
 }
 

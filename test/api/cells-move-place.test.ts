@@ -1,0 +1,40 @@
+// A move begins and ends where the merchant is, whatever a process remembers of it.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { claimMove, findMove, insertMove, switchPlacement } from '../../src/cells/moves/move-queries.ts'
+import { findPlace } from '../../src/kit/cells/moving-queries.ts'
+import { testDatabase } from '../support/database.ts'
+
+const db = await testDatabase({ after })
+const MERCHANT = '018f0000-0000-7000-8000-000000000001'
+const NOW = new Date('2026-11-01T00:00:00Z')
+await db.script(`
+insert into merchants (id, name, mode, created_at, updated_at) values ('${MERCHANT}', 'Moved', 'test', now(), now());
+insert into cells (number, name, sealed, state, created_at)
+select n, 'cell-' || n, 'x', 'active', now() from generate_series(1, 2) n;
+insert into merchant_cells (merchant_id, cell) values ('${MERCHANT}', 1)`)
+
+const insertTo = (toCell: number) => insertMove(db, { merchantId: MERCHANT, toCell, keepSeconds: 60 }, NOW)
+
+describe('a move', () => {
+  it('is not made to the cell where the merchant is', async () => {
+    assert.equal(await insertTo(1), undefined)
+    assert.equal(await findMove(db, MERCHANT), undefined)
+  })
+
+  it('begins in the cell where the merchant is', async () => {
+    assert.equal((await insertTo(2))?.fromCell, 1)
+  })
+
+  it('is not completed from a cell where the merchant is not', async () => {
+    const move = await claimMove(db, NOW, NOW)
+    assert.ok(move)
+    await db.script(`update merchant_cells set cell = 2`)
+    assert.equal(await switchPlacement(db, move, NOW), undefined)
+    assert.equal((await findMove(db, MERCHANT))?.step, 'copy')
+    await db.script(`update merchant_cells set cell = 1`)
+    assert.notEqual(await switchPlacement(db, move, NOW), undefined)
+    assert.equal((await findPlace(db, MERCHANT)).cell, 2)
+  })
+})
