@@ -1,14 +1,16 @@
 // Writes the files of an archive, reads them back, and registers them.
 
-import { mkdir } from 'node:fs/promises'
+import { mkdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { uuidV7 } from '../core/ids.ts'
 import { addMs } from '../kit/clock.ts'
 import type { Db } from '../kit/db/db.ts'
 import { type Cells, writeFile } from './file.ts'
+import { requireLock } from './lock-queries.ts'
 import { describeFile, type FileEntry, writeManifest } from './manifest.ts'
 import { readPages } from './page-queries.ts'
-import { listArchives, readMerchants, saveArchive } from './register-queries.ts'
+import { ArchiveRefused } from './refusal.ts'
+import { type ArchiveRow, listArchives, readMerchants, saveArchive } from './register-queries.ts'
 import { ARCHIVED_TABLES, type ArchivedTable, columnNames } from './tables.ts'
 
 export interface ArchiveJob {
@@ -34,12 +36,11 @@ export async function exportArchive(job: ArchiveJob): Promise<void> {
   const { db, before } = job
   const folder = folderOf(job)
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  const registered = await listArchives(db)
-  const isDone = (table: ArchivedTable) =>
-    registered.some((row) => row.table === table && row.before.getTime() === before.getTime())
-  if (ARCHIVED_TABLES.every(isDone)) return
+  if ((await listRegistered(job)).length === ARCHIVED_TABLES.length) return
   const files: FileEntry[] = []
   for (const table of ARCHIVED_TABLES) files.push(await exportTable(job, folder, table))
+  await requireReplaceable(job)
+  for (const { file } of files) await rename(join(folder, partOf(file)), join(folder, file))
   await writeManifest(folder, { format: 1, cell: job.cell, before: before.toISOString(), files })
   for (const { table, file, sha256, bytes, rows } of files) {
     const counts = { bytes: BigInt(bytes), rows: BigInt(rows) }
@@ -47,11 +48,25 @@ export async function exportArchive(job: ArchiveJob): Promise<void> {
   }
 }
 
+async function listRegistered({ db, before }: ArchiveJob): Promise<ArchiveRow[]> {
+  return (await listArchives(db)).filter((row) => row.before.getTime() === before.getTime())
+}
+
+/** A connection that was lost has lost the lock too, and another run may have deleted what its files contain. */
+async function requireReplaceable(job: ArchiveJob): Promise<void> {
+  await requireLock(job.db)
+  if ((await listRegistered(job)).some(({ state, droppedRows }) => state === 'dropped' || droppedRows > 0n))
+    throw new ArchiveRefused(`Another run has archived ${nameOf(job)}.`)
+}
+
+/** A file has its own name only when every file of the archive is complete. */
+const partOf = (file: string) => `${file}.part`
+
 async function exportTable(job: ArchiveJob, folder: string, table: ArchivedTable): Promise<FileEntry> {
   const file = `${table}.csv.gz`
   const written = { rows: 0 }
-  await writeFile(join(folder, file), columnNames(table), counted(readAll(job, table), written))
-  const entry = await describeFile(folder, table, file)
+  await writeFile(join(folder, partOf(file)), columnNames(table), counted(readAll(job, table), written))
+  const entry = { ...(await describeFile(folder, table, partOf(file))), file }
   if (entry.rows !== written.rows) throw new Error(`${file} has ${entry.rows} rows, not ${written.rows}`)
   job.onProgress(`${table}: ${entry.rows} rows, ${entry.bytes} bytes written`)
   return entry

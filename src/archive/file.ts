@@ -3,7 +3,6 @@
 
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { rename } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
@@ -13,19 +12,16 @@ export type Cells = readonly (string | null)[]
 
 const lineOf = (cells: Cells) => csvLine(cells.map((cell) => (cell === null ? '' : trustedCell(cell))))
 
-/** Writes the file under another name first: it has its own name only when it is complete. */
 export async function writeFile(
   path: string,
   columns: readonly string[],
   pages: AsyncIterable<readonly Cells[]>,
 ): Promise<void> {
-  const part = `${path}.part`
   async function* lines() {
     yield lineOf(columns)
     for await (const rows of pages) if (rows.length > 0) yield rows.map(lineOf).join('')
   }
-  await pipeline(Readable.from(lines()), createGzip(), createWriteStream(part, { mode: 0o600, flush: true }))
-  await rename(part, path)
+  await pipeline(Readable.from(lines()), createGzip(), createWriteStream(path, { mode: 0o600, flush: true }))
 }
 
 export interface FileFacts {

@@ -4,6 +4,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { Db } from '../kit/db/db.ts'
 import { type DroppedTable, dropArchive } from './drop.ts'
 import { exportArchive } from './export.ts'
+import { withLock } from './lock-queries.ts'
 import { ArchiveRefused } from './refusal.ts'
 import { type ArchiveRow, listArchives, readHistoryClock, readMerchants } from './register-queries.ts'
 import { ARCHIVED_TABLES } from './tables.ts'
@@ -24,7 +25,11 @@ export interface ArchivedMonth {
   dropped: DroppedTable[]
 }
 
-export async function archiveMonths(run: ArchiveRun): Promise<ArchivedMonth[]> {
+export function archiveMonths(run: ArchiveRun): Promise<ArchivedMonth[]> {
+  return withLock(run.db, () => archiveLocked(run))
+}
+
+async function archiveLocked(run: ArchiveRun): Promise<ArchivedMonth[]> {
   const { now, unfoldedSince } = await readHistoryClock(run.db)
   if (run.before > monthsBefore(now, 1))
     throw new ArchiveRefused('The last whole month before this one stays.')

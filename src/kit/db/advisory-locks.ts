@@ -15,4 +15,6 @@ export const ADVISORY_LOCKS = {
   cells: '7061651',
   /** Taken by guard_moving_merchant, a function of the migrations, with the hash of the merchant as second number. */
   movingMerchant: '7061652',
+  /** Held by a run of the archive, with the hash of the schema as second number. */
+  archive: '7061653',
 } as const

@@ -139,6 +139,8 @@ export function connectDb(options: DbOptions): ConnectedDb {
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     types: typeParsers,
     keepAlive: true,
+    // The only connection keeps its session, with its locks, while a command does other work.
+    ...(options.poolSize === 1 && { idleTimeoutMillis: 0 }),
   })
   const epochs = createConnectionEpochs(pool)
   const { responseTimeoutMs = RESPONSE_TIMEOUT_MS } = options
