@@ -105,15 +105,25 @@ export async function readHistoryClock(db: Db): Promise<HistoryClock> {
   return row
 }
 
+const selectMoving = sql<{ isMoving: boolean }>`
+select exists (select from moving_merchants) as "isMoving"`
+
+/** Whether a merchant is moved from or to this cell. */
+export async function hasMovingMerchant(db: Db): Promise<boolean> {
+  const [row] = await db.query(selectMoving)
+  return row?.isMoving ?? false
+}
+
 const sealStatement = sql<unknown>`
 insert into archive_boundaries as a (merchant_id, archived_before)
-select merchant_id, $2::timestamptz
-from unnest($1::uuid[]) as m (merchant_id)
+select id, $2::timestamptz
+from merchants
+where id = any ($1::uuid[])
 on conflict (merchant_id) do update
 set archived_before = greatest(a.archived_before, excluded.archived_before)
 returning 1`
 
-/** From now on no event before the boundary is replayed. */
+/** From now on no event before the boundary is replayed. A merchant that was moved since the export is left out. */
 export async function sealMerchants(db: Db, merchantIds: readonly string[], before: Date): Promise<void> {
   await db.query(sealStatement, [merchantIds, before])
 }

@@ -6,7 +6,13 @@ import { type DroppedTable, dropArchive } from './drop.ts'
 import { exportArchive } from './export.ts'
 import { withLock } from './lock-queries.ts'
 import { ArchiveRefused } from './refusal.ts'
-import { type ArchiveRow, listArchives, readHistoryClock, readMerchants } from './register-queries.ts'
+import {
+  type ArchiveRow,
+  hasMovingMerchant,
+  listArchives,
+  readHistoryClock,
+  readMerchants,
+} from './register-queries.ts'
 import { ARCHIVED_TABLES } from './tables.ts'
 
 export interface ArchiveRun {
@@ -38,6 +44,7 @@ async function archiveLocked(run: ArchiveRun): Promise<ArchivedMonth[]> {
   const done: ArchivedMonth[] = []
   for (const before of await openMonths(run)) {
     const job = { ...run, before, now }
+    await requireNoMove(run.db)
     run.onProgress(`before ${before.toISOString().slice(0, 7)}`)
     await exportArchive(job)
     const dropped = run.exportOnly ? [] : await dropArchive(job)
@@ -48,7 +55,13 @@ async function archiveLocked(run: ArchiveRun): Promise<ArchivedMonth[]> {
   return done
 }
 
-/** The ends of the months that are not archived yet. One that is exported but not dropped goes first. */
+/** A cell has a copy of a merchant that works in another cell, until its move has ended. */
+async function requireNoMove(db: Db): Promise<void> {
+  if (await hasMovingMerchant(db))
+    throw new ArchiveRefused('A merchant is being moved from or to this cell: wait until its move has ended.')
+}
+
+/** The ends of the months that are not archived yet, up to the named one. One that is exported but not dropped goes first. */
 async function openMonths({ db, before }: ArchiveRun): Promise<Date[]> {
   const oldest = await oldestEvent(db, before)
   const archives = await listArchives(db)
@@ -61,7 +74,7 @@ async function openMonths({ db, before }: ArchiveRun): Promise<Date[]> {
   return [...new Set(months)]
     .toSorted((one, other) => one - other)
     .map((time) => new Date(time))
-    .filter((month) => !isDropped(month))
+    .filter((month) => month <= before && !isDropped(month))
 }
 
 async function oldestEvent(db: Db, before: Date): Promise<Date> {

@@ -206,6 +206,24 @@ describe('cowry archive run', () => {
     )
   })
 
+  it('leaves an exported month that is not before the named one', async () => {
+    const before = await countOld()
+    const { code, answer } = await run('archive', 'run', '--dir', dir, '--before', monthOf(9))
+    assert.deepEqual([code, answer.data], [0, []])
+    assert.deepEqual(await countOld(), before)
+  })
+
+  it('refuses a cell from which or to which a merchant is moved', async () => {
+    const before = await countOld()
+    for (const state of ['outgoing', 'closing', 'gone', 'incoming']) {
+      await service.db.script(`insert into moving_merchants values ('${merchant}', '${state}', 1)`)
+      const { code, answer } = await run('archive', 'run', '--dir', dir, '--before', BEFORE)
+      await service.db.script('delete from moving_merchants')
+      assert.deepEqual([code, answer.error?.code], [1, 'archive_refused'], state)
+    }
+    assert.deepEqual(await countOld(), before)
+  })
+
   it('refuses a file that was changed, and deletes nothing', async () => {
     const before = await countOld()
     const { data } = (await run('archive', 'list')).answer
@@ -404,6 +422,13 @@ describe('what is left after an archive', () => {
     assert.equal(Number(first[0]?.slice(1, -1)), Number(carried[0]?.slice(1, -1)) + 1)
     const [, later = []] = await cellsOf(`&createdFrom=${boundary.toISOString()}`)
     assert.deepEqual(later, first)
+    const [, earlier = [], none] = await cellsOf(`&createdTo=${monthOf(4)}-01T00:00:00Z`)
+    assert.equal(earlier[2], '"archived"')
+    assert.ok(Number(earlier[0]?.slice(1, -1)) < Number(carried[0]?.slice(1, -1)), `${earlier}`)
+    assert.ok(`${earlier[1]}` < `${carried[1]}`, `${earlier}`)
+    assert.deepEqual(none, [''])
+    const [, before] = await cellsOf(`&createdTo=${monthOf(12)}-01T00:00:00Z`)
+    assert.deepEqual(before, [''])
   })
 
   it('explains a balance from the boundary on', async () => {
