@@ -6,7 +6,7 @@ import type { LineQuery } from '../ledger/statement.ts'
 
 export interface CarriedRow {
   currency: Currency
-  /** The lines before this time are archived. */
+  /** The lines before this time are archived. It is not after the period. */
   before: Date
   number: bigint
   availableMinor: bigint
@@ -15,17 +15,20 @@ export interface CarriedRow {
 
 const selectCarried = sql<CarriedRow>`
 select distinct on (currency)
-  currency, before, number, available_minor as "availableMinor", pending_minor as "pendingMinor"
+  currency, least(before, $4::timestamptz) as before, number, available_minor as "availableMinor",
+  pending_minor as "pendingMinor"
 from archived_lines
 where merchant_id = $1 and ($2::text is null or currency = $2) and before > $3::timestamptz
-order by currency, before desc`
+  and created_at <= $4::timestamptz
+order by currency, archived_lines.before desc`
 
-/** The last archived line of each currency, if lines of the period are archived. A filter of single lines finds none. */
+/** The last line of each currency that an archive ends with in the period, if lines of the period are archived. A filter of single lines finds none. */
 export async function listCarried(
   db: Db,
   merchantId: string,
-  { currency, type, payment, createdFrom }: LineQuery,
+  { currency, type, payment, createdFrom, createdTo }: LineQuery,
 ): Promise<CarriedRow[]> {
   if (type !== undefined || payment !== undefined) return []
-  return db.query(selectCarried, [merchantId, currency ?? null, createdFrom ?? '-infinity'])
+  const period = [createdFrom ?? '-infinity', createdTo ?? 'infinity']
+  return db.query(selectCarried, [merchantId, currency ?? null, ...period])
 }
