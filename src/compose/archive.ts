@@ -9,7 +9,7 @@ import type { Config } from '../config.ts'
 import type { Cells } from '../kit/cells/cells.ts'
 import { systemClock } from '../kit/clock.ts'
 import { findRunningPostgres } from '../kit/embedded-postgres.ts'
-import { createLog } from '../kit/observability/log.ts'
+import { createLog, errorFields } from '../kit/observability/log.ts'
 import { systemRandom } from '../kit/random.ts'
 import { openCells } from './cells.ts'
 import { COMMAND, openDatabase } from './database.ts'
@@ -27,7 +27,8 @@ async function withCells<Result>(config: Config, work: (cells: Cells) => Promise
       await openCells({ config: own, clock, log, random: systemRandom(clock), db, stops }, COMMAND),
     )
   } finally {
-    for (const stop of stops.reverse()) await stop()
+    for (const stop of stops.reverse())
+      await stop().catch((error: unknown) => log.write('service.stop_failed', errorFields(error)))
   }
 }
 
