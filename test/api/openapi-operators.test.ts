@@ -227,7 +227,7 @@ describe('responses to operators and their OpenAPI document', () => {
     await dataOf('POST /admin/v1/cells/{name}/activate', { path: ['cell-1'] })
     const { uuid } = await service.newMerchant()
     const cell = (await service.cells.of(uuid)) === 0 ? 'cell-1' : 'main'
-    await dataOf('POST /admin/v1/merchants/{uuid}/move', { path: [uuid], body: { cell, keepSeconds: 0 } })
+    await dataOf('POST /admin/v1/merchants/{uuid}/move', { path: [uuid], body: { cell, keepSeconds: 60 } })
     await dataOf('GET /admin/v1/merchants/{uuid}/move', { path: [uuid] })
     await dataOf('POST /admin/v1/cells/{name}/drain', { path: ['cell-1'] })
     const body = { name: 'west-1', url: await testDatabaseUrl({ after }) }

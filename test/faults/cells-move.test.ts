@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { insertMove } from '../../src/cells/moves/move-queries.ts'
 import { openCells } from '../../src/compose/cells.ts'
 import { GATEWAYS } from '../../src/compose/gateways.ts'
 import { readConfig } from '../../src/config.ts'
@@ -56,6 +57,9 @@ const { uuid } = dataOf(await admin.post('/admin/v1/merchants', { name: 'Moved',
 const { apiKey } = dataOf(await admin.post(`/admin/v1/merchants/${uuid}/keys`, { name: 'x', scopes: ['*'] }))
 const api = createApi(facts.url, { 'x-api-key': apiKey })
 
+const instance = connectTestDb({ url: databaseUrl, poolSize: 1 })
+after(() => instance.close())
+
 const movePath = `/admin/v1/merchants/${uuid}/move`
 const readMove = async () => dataOf(await admin.get(movePath))
 
@@ -108,10 +112,11 @@ describe('a process that dies while it moves a merchant', { ...NO_POOLER, ...HAS
       skip: isRun ? false : 'the quick form kills at two steps',
     }, async (t) => {
       const cell = index % 2 === 0 ? 'cell-1' : 'main'
+      const toCell = cell === 'main' ? 0 : 1
       const token = (await payWith(api, 'card_success')).paymentMethod.recurringToken
       const charges = startCharges(api, token)
       const failing = await startRole('worker', { COWRY_FAILPOINTS: `${point}=kill` })
-      dataOf(await admin.post(movePath, { cell, keepSeconds: 0 }))
+      await insertMove(instance, { merchantId: uuid, toCell, keepSeconds: 1 }, new Date())
       assert.deepEqual(await failing.ended, { code: null, signal: 'SIGKILL' })
       const worker = await startRole('worker')
       t.after(() => worker.kill('SIGTERM'))
@@ -123,7 +128,7 @@ describe('a process that dies while it moves a merchant', { ...NO_POOLER, ...HAS
         WITHIN_MS,
       )
       await charges.stop()
-      await assertMoved(cell === 'main' ? 0 : 1, charges.charged)
+      await assertMoved(toCell, charges.charged)
     })
   }
 })

@@ -1,6 +1,7 @@
 // Moves a merchant to another cell while it works. Any process may run a step, and repeats what one that has died has begun.
 
 import { findPlace } from '../../kit/cells/moving-queries.ts'
+import { waitForEpoch } from '../../kit/cells/processes.ts'
 import { addMs } from '../../kit/clock.ts'
 import { type Db, DbUnavailable } from '../../kit/db/db.ts'
 import { cleanOldCopy } from './clean.ts'
@@ -19,10 +20,18 @@ export async function runMove(run: Run): Promise<Date | undefined> {
   await app.failpoints.hit('move.after_leave')
   const cleanAt = addMs(move.switchedAt ?? app.clock.now(), move.keepSeconds * 1_000)
   if (cleanAt > app.clock.now()) return cleanAt
+  if (!(await isKnown(run))) return addMs(app.clock.now(), KNOWN_WITHIN_MS)
   await cleanOldCopy(run)
   await app.failpoints.hit('move.after_clean')
   await finishMove(app.unscopedInstanceDb, move, app.clock.now())
   return undefined
+}
+
+const KNOWN_WITHIN_MS = 1_000
+
+/** Whether every process uses the new cell. Another one could write where no guard is left, and that would be lost. */
+function isKnown({ app: { unscopedInstanceDb: db, clock }, move }: Run): Promise<boolean> {
+  return waitForEpoch({ db, clock }, move.epoch ?? 0n, KNOWN_WITHIN_MS)
 }
 
 async function copyAndSwitch(run: Run): Promise<void> {

@@ -47,9 +47,10 @@ const MoveBody = namedObject('MoveMerchantRequest', {
   cell: Type.String({ minLength: 1, maxLength: 31, description: 'The name of an active cell, or `main`.' }),
   keepSeconds: Type.Optional(
     Type.Integer({
-      minimum: 0,
+      minimum: 60,
       maximum: 86_400,
-      description: 'How long the old copy is kept after the switch, for what still reads it. Absent: 300.',
+      description:
+        'How long the old copy is kept after the switch, for requests that still use it. Absent: 300.',
     }),
   ),
 })

@@ -105,7 +105,10 @@ function addMove(cells: Command, shell: Shell): void {
     )
     .argument('<merchant>', 'the UUID of the merchant')
     .requiredOption('--to <cell>', 'the name of an active cell, or main')
-    .option('--keep-seconds <seconds>', 'how long the old copy is kept after the switch (default: 300)')
+    .option(
+      '--keep-seconds <seconds>',
+      'how long the old copy is kept after the switch, at least 60 (default: 300)',
+    )
     .action(async (merchant: string, options: MoveOptions) => {
       const path = `/admin/v1/merchants/${encodeURIComponent(merchant)}/move`
       const keep = options.keepSeconds === undefined ? {} : { keepSeconds: Number(options.keepSeconds) }
