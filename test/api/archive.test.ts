@@ -8,13 +8,12 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { factsOf, readFile as readArchiveFile } from '../../src/archive/file.ts'
 import { ArchiveRefused } from '../../src/archive/refusal.ts'
-import { archiveMonths } from '../../src/archive/run.ts'
 import { columnNames } from '../../src/archive/tables.ts'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { ENTRY_POINTS } from '../../src/entry-points.ts'
-import { systemClock } from '../../src/kit/clock.ts'
-import { connectDb, type Db, sql } from '../../src/kit/db/db.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import { readChange } from '../../src/ledger/change.ts'
+import { archiveUntilWritten } from '../support/archive-run.ts'
 import { assertInvariants } from '../support/invariants.ts'
 import { HAS_LARGER_FORM, sized } from '../support/scale.ts'
 import { testService } from '../support/service.ts'
@@ -133,32 +132,6 @@ async function runKilled(steps: number): Promise<boolean> {
   }
 }
 
-/** A run that waits before it gives the files their names. */
-async function runUntilWritten(before: Date) {
-  const db = connectDb({ url: service.databaseUrl, poolSize: 1, acquireTimeoutMs: 30_000 })
-  const [written, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  let isWritten = false
-  const query: Db['query'] = async (statement, values) => {
-    if (isWritten) {
-      written.resolve()
-      await goOn.promise
-    }
-    return db.query(statement, values)
-  }
-  const onProgress = (line: string) => {
-    isWritten ||= line.startsWith('postings:') && line.endsWith('written')
-  }
-  const waiting = { ...db, query }
-  const job = { db: waiting, clock: systemClock, cell: 'main', dir, before, exportOnly: false, onProgress }
-  const ended = archiveMonths(job).finally(() => db.close())
-  await Promise.race([written.promise, ended])
-  return {
-    ended,
-    goOn: goOn.resolve,
-    loseLock: () => db.script('select pg_advisory_unlock_all()'),
-  }
-}
-
 const selectEvent = sql<{ id: string; createdAt: Date }>`
 select id, created_at as "createdAt"
 from events
@@ -255,7 +228,7 @@ describe('cowry archive run', () => {
 
   it('refuses a second run, and never replaces the files of one that has deleted', async () => {
     const month = monthOf(3)
-    const slow = await runUntilWritten(new Date(`${month}-01T00:00:00Z`))
+    const slow = await archiveUntilWritten(service.databaseUrl, dir, new Date(`${month}-01T00:00:00Z`))
     const archive = () => run('archive', 'run', '--dir', dir, '--before', month)
     const second = await archive()
     assert.deepEqual([second.code, second.answer.error?.code], [1, 'archive_refused'])
