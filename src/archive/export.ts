@@ -1,11 +1,12 @@
 // Writes the files of an archive, reads them back, and registers them.
 
-import { mkdir, rename } from 'node:fs/promises'
+import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { uuidV7 } from '../core/ids.ts'
 import { addMs } from '../kit/clock.ts'
 import type { Db } from '../kit/db/db.ts'
 import { type Cells, writeFile } from './file.ts'
+import { makeFolder, syncFolder } from './folder.ts'
 import { requireLock } from './lock-queries.ts'
 import { describeFile, type FileEntry, writeManifest } from './manifest.ts'
 import { readPages } from './page-queries.ts'
@@ -35,13 +36,14 @@ const LOOK_BACK_MS = 92 * 24 * 3_600_000
 export async function exportArchive(job: ArchiveJob): Promise<void> {
   const { db, before } = job
   const folder = folderOf(job)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
   if ((await listRegistered(job)).length === ARCHIVED_TABLES.length) return
+  await makeFolder(folder, job.dir)
   const files: FileEntry[] = []
   for (const table of ARCHIVED_TABLES) files.push(await exportTable(job, folder, table))
   await requireReplaceable(job)
   for (const { file } of files) await rename(join(folder, partOf(file)), join(folder, file))
   await writeManifest(folder, { format: 1, cell: job.cell, before: before.toISOString(), files })
+  await syncFolder(folder)
   for (const { table, file, sha256, bytes, rows } of files) {
     const counts = { bytes: BigInt(bytes), rows: BigInt(rows) }
     await saveArchive(db, { before, table, file: join(nameOf(job), file), sha256, ...counts }, job.now)

@@ -1,6 +1,6 @@
 // The manifest of an archive says what its files contain, so that they can be checked without the database.
 
-import { readFile as readText, writeFile as writeText } from 'node:fs/promises'
+import { readFile as readText, rename, writeFile as writeText } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Cells, factsOf, readFile } from './file.ts'
 import { type ArchivedTable, columnNames, TABLES } from './tables.ts'
@@ -45,7 +45,9 @@ export interface Manifest {
 export const MANIFEST = 'manifest.json'
 
 export async function writeManifest(folder: string, manifest: Manifest): Promise<void> {
-  await writeText(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600 })
+  const [path, part] = [join(folder, MANIFEST), join(folder, `${MANIFEST}.part`)]
+  await writeText(part, `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600, flush: true })
+  await rename(part, path)
 }
 
 export async function readManifest(folder: string): Promise<Manifest> {
