@@ -2,8 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { describeTables } from '../../src/cells/moves/copy-queries.ts'
+import { addGuard, saveMovingState } from '../../src/cells/moves/guard-queries.ts'
 import { claimMove, findMove, insertMove, switchPlacement } from '../../src/cells/moves/move-queries.ts'
 import { findPlace } from '../../src/kit/cells/moving-queries.ts'
+import { movedMerchantOf } from '../../src/kit/db/db.ts'
+import { claimKey } from '../../src/kit/db/idempotency.ts'
 import { testDatabase } from '../support/database.ts'
 
 const db = await testDatabase({ after })
@@ -37,4 +41,20 @@ describe('a move', () => {
     assert.notEqual(await switchPlacement(db, move, NOW), undefined)
     assert.equal((await findPlace(db, MERCHANT)).cell, 2)
   })
+})
+
+describe('the guard of a merchant that works in another cell', () => {
+  const operation = 'POST /api/v1/api-keys'
+  const write = `insert into archive_boundaries (merchant_id, archived_before) values ('${MERCHANT}', now())`
+
+  for (const state of ['closing', 'gone', 'incoming'] as const)
+    it(`refuses its records while it is ${state}, but no idempotency key of the instance`, async () => {
+      for (const table of await describeTables(db))
+        if (['idempotency_keys', 'archive_boundaries'].includes(table.name))
+          await addGuard(db, table, MERCHANT)
+      await saveMovingState(db, { merchantId: MERCHANT, fence: 1 }, state)
+      const claim = { merchantId: MERCHANT, key: state, operation, input: {} }
+      assert.equal(await claimKey(db, claim, MERCHANT, NOW), undefined)
+      await assert.rejects(db.script(write), (error) => movedMerchantOf(error) === MERCHANT)
+    })
 })
