@@ -97,7 +97,8 @@ async function follow(
   await clock.sleep(WAIT_MS)
   if (refusals < REFUSALS_OF_SWITCH) return cell
   if (await admitMerchant(open(cell), merchantId)) return cell
-  if (fence !== null && (await endRun(db, merchantId, fence))) await reopenMerchant(open(cell), merchantId)
+  if (fence !== null && (await endRun(db, merchantId, fence)))
+    await reopenMerchant(open(cell), merchantId, fence)
   return cell
 }
 

@@ -112,7 +112,7 @@ async function copyClosed(run: Run, gate: Tx, pause: Pause): Promise<void> {
     await inGuardedCell(run, target, 'incoming', copy, SWITCHING)
     await app.failpoints.hit('move.after_last_copy')
   } catch (error) {
-    await reopenMerchant(source, move.merchantId)
+    await reopenMerchant(source, move.merchantId, move.fence)
     throw error
   }
 }

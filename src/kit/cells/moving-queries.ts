@@ -69,11 +69,11 @@ export async function endRun(db: Db, merchantId: string, fence: number): Promise
 const reopenStatement = sql<unknown>`
 update moving_merchants
 set state = 'outgoing'
-where merchant_id = $1 and state = 'closing'`
+where merchant_id = $1 and state = 'closing' and fence <= $2`
 
-/** In the old cell: the merchant goes on working there, because the switch was not made. */
-export async function reopenMerchant(cell: Tx, merchantId: string): Promise<void> {
-  await cell.query(reopenStatement, [merchantId])
+/** In the old cell: the merchant goes on working there, because the run with this fence, or one before, has not switched. */
+export async function reopenMerchant(cell: Tx, merchantId: string, fence: number): Promise<void> {
+  await cell.query(reopenStatement, [merchantId, fence])
 }
 
 const admitStatement = sql<unknown>`
