@@ -1,10 +1,12 @@
 // Checks the files of archives against their manifests, without the database.
 
 import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Cells } from './file.ts'
 import { describeFile, type FileEntry, MANIFEST, readManifest } from './manifest.ts'
+
+const FILE_END = '.csv.gz'
 
 export interface CheckedFile {
   folder: string
@@ -14,22 +16,35 @@ export interface CheckedFile {
   problem: string | null
 }
 
-/** Checks every archive below the folder. */
+/** Checks every archive below the folder, and finds files without a manifest. */
 export async function verifyArchives(folder: string): Promise<CheckedFile[]> {
   const names = await readdir(folder, { recursive: true })
-  const manifests = names.filter((name) => name === MANIFEST || name.endsWith(`/${MANIFEST}`)).toSorted()
+  const known = names.filter((name) => basename(name) === MANIFEST || name.endsWith(FILE_END))
+  const folders = new Map<string, string[]>()
+  for (const name of known)
+    folders.set(dirname(name), [...(folders.get(dirname(name)) ?? []), basename(name)])
   const checked: CheckedFile[] = []
-  for (const name of manifests) checked.push(...(await verifyArchive(join(folder, name, '..'))))
+  for (const [name, files] of [...folders].toSorted())
+    checked.push(...(await verifyArchive(join(folder, name), files)))
   return checked
 }
 
-async function verifyArchive(folder: string): Promise<CheckedFile[]> {
-  const { files } = await readManifest(folder)
+async function verifyArchive(folder: string, names: readonly string[]): Promise<CheckedFile[]> {
+  const files = await readManifest(folder)
+    .then((manifest) => manifest.files)
+    .catch((error: unknown) => describeProblem(error))
+  if (typeof files === 'string') return [{ folder, file: MANIFEST, rows: 0, problem: files }]
   const checked: CheckedFile[] = []
   for (const entry of files)
     checked.push({ folder, file: entry.file, rows: entry.rows, problem: await problemOf(folder, entry) })
+  const unnamed = names.filter((name) => name !== MANIFEST && !files.some(({ file }) => file === name))
+  for (const file of unnamed)
+    checked.push({ folder, file, rows: 0, problem: 'The manifest does not name it.' })
   return checked
 }
+
+const describeProblem = (error: unknown) =>
+  `The file cannot be read: ${error instanceof Error ? error.message : String(error)}`
 
 /** What is wrong with the file; null if it is as described. */
 export async function problemOf(
@@ -42,6 +57,6 @@ export async function problemOf(
     if (found.sha256 !== entry.sha256) return 'The checksum differs from the manifest.'
     return isDeepStrictEqual(found, entry) ? null : 'The rows or sums differ from the manifest.'
   } catch (error) {
-    return `The file cannot be read: ${error instanceof Error ? error.message : String(error)}`
+    return describeProblem(error)
   }
 }

@@ -212,6 +212,23 @@ describe('cowry archive run', () => {
     assert.equal((await run('archive', 'verify', dir)).code, 0)
   })
 
+  it('finds files whose manifest is lost or broken, and a folder that does not exist', async () => {
+    const { data } = (await run('archive', 'list')).answer
+    const path = join(dir, data[0].file, '..', 'manifest.json')
+    const content = await readFile(path)
+    const verified = async (folder = dir) => {
+      const { code, answer } = await run('archive', 'verify', folder)
+      return [code, answer.error?.code]
+    }
+    await rm(path)
+    assert.deepEqual(await verified(), [1, 'archive_damaged'])
+    await writeFile(path, content.subarray(0, 40))
+    assert.deepEqual(await verified(), [1, 'archive_damaged'])
+    await writeFile(path, content)
+    assert.deepEqual(await verified(), [0, undefined])
+    assert.deepEqual(await verified(join(dir, 'nowhere')), [1, 'invalid_folder'])
+  })
+
   it('goes on where it was killed, at any step, and the invariants hold there', async () => {
     let steps = 1
     while (!(await runKilled(steps))) {

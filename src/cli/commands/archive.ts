@@ -83,7 +83,9 @@ function addVerify(archive: Command, shell: Shell): void {
     )
     .argument('<folder>', 'the folder of all archives, or of one')
     .action(async (folder: string, options: JsonOption) => {
-      const files = await verifyArchives(folder)
+      const files = await verifyArchives(folder).catch((error: Error) => {
+        throw new CommandError('invalid_folder', `The folder cannot be read: ${error.message}`)
+      })
       const bad = files.filter(({ problem }) => problem !== null)
       const message = `${files.length - bad.length} of ${files.length} files are as their manifest says.`
       const table = renderTable(
