@@ -191,6 +191,24 @@ describe('a merchant that is moved while it works', () => {
   })
 })
 
+describe('a move that is refused', () => {
+  it('ends the command with the problem, and is tried again when it is asked for', async () => {
+    const instance = cells.open(0)
+    const { uuid } = dataOf(await admin.post('/admin/v1/merchants', { name: 'Refused', cell: 'cell-1' }))
+    await instance.transaction(async (tx) => {
+      await insertMove(tx, { merchantId: uuid, toCell: 0, keepSeconds: 60 }, new Date())
+      await tx.script(`update merchant_moves set from_cell = 0, to_cell = 0 where merchant_id = '${uuid}'`)
+    })
+    const { code, out } = await cowry('move', uuid, '--to', 'main')
+    assert.notEqual(code, 0)
+    assert.match(out, /is not moved: the merchant is in cell-1\./)
+    await instance.script(`update merchant_moves set from_cell = 1 where merchant_id = '${uuid}'`)
+    const again = await cowry('move', uuid, '--to', 'main')
+    assert.equal(again.code, 0, again.out)
+    await isIn(uuid, 0)
+  })
+})
+
 describe('a cell that is drained', () => {
   it('gets no new merchants, and has none in the end', async () => {
     const { code, out } = await cowry('drain', 'cell-1')

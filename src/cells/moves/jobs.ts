@@ -5,6 +5,7 @@ import { addMs } from '../../kit/clock.ts'
 import type { Job } from '../../kit/jobs.ts'
 import { errorFields } from '../../kit/observability/log.ts'
 import { describeTables } from './copy-queries.ts'
+import { isDistributed } from './guard-queries.ts'
 import { leaseEnd, runMove, withLease } from './move.ts'
 import {
   claimMove,
@@ -14,9 +15,10 @@ import {
   type MoveRow,
   saveProblem,
 } from './move-queries.ts'
-import { type MovesApp, type Run, RunEnded } from './run.ts'
+import { MoveRefused, type MovesApp, type Run, RunEnded } from './run.ts'
 
 const AGAIN_AFTER_MS = 1_000
+const REFUSED_AGAIN_AFTER_MS = 5 * 60_000
 /** How long the old copy of a drained merchant is kept: a file that is being written may still read it. */
 export const KEEP_SECONDS = 300
 
@@ -40,16 +42,19 @@ async function moveNext(app: MovesApp, signal: AbortSignal): Promise<number> {
       return giveUp(app, move, error)
     }
   })
-  if (again) await saveProblem(db, move, again instanceof Date ? null : again.problem, againAt(app, again))
+  if (again) await saveProblem(db, move, again instanceof Date ? ENDED : again, againAt(app, again))
   return again === undefined ? 1 : 0
 }
 
-interface Failed {
-  problem: string | null
-}
+type Failed = Pick<MoveRow, 'problem' | 'isRefused'>
 
-const againAt = ({ clock }: MovesApp, again: Date | Failed) =>
-  again instanceof Date ? again : addMs(clock.now(), again.problem === null ? 0 : AGAIN_AFTER_MS)
+const ENDED: Failed = { problem: null, isRefused: false }
+
+function againAt({ clock }: MovesApp, again: Date | Failed): Date {
+  if (again instanceof Date) return again
+  if (again.isRefused) return addMs(clock.now(), REFUSED_AGAIN_AFTER_MS)
+  return addMs(clock.now(), again.problem === null ? 0 : AGAIN_AFTER_MS)
+}
 
 async function openRun(app: MovesApp, move: MoveRow, signal: AbortSignal): Promise<Run> {
   const [source, target] = [app.cells.open(move.fromCell), app.cells.open(move.toCell)]
@@ -57,22 +62,26 @@ async function openRun(app: MovesApp, move: MoveRow, signal: AbortSignal): Promi
 }
 
 function giveUp({ log }: MovesApp, { merchantId }: MoveRow, error: unknown): Failed {
-  if (error instanceof RunEnded) return { problem: null }
+  if (error instanceof RunEnded) return ENDED
   log.write('cell.move_failed', { merchantId, ...errorFields(error) })
-  return { problem: error instanceof Error ? error.message : String(error) }
+  const problem = error instanceof Error ? error.message : String(error)
+  return { problem, isRefused: error instanceof MoveRefused }
 }
 
 /** Begins to move one merchant of a cell that is to be emptied. Returns 0: the next one follows when it has been moved. */
-async function drainNext({ unscopedInstanceDb: db, clock }: MovesApp): Promise<number> {
+async function drainNext({ unscopedInstanceDb: db, cells, clock }: MovesApp): Promise<number> {
   const rows = await listCellRows(db)
   const draining = rows.filter(({ state }) => state === 'draining')
   if (draining.length === 0 || (await isCopying(db))) return 0
-  const active = [0, ...rows.filter(({ state }) => state === 'active').map(({ number }) => number)]
+  const targets: number[] = [0]
+  for (const { number, state } of rows)
+    if (state === 'active' && cells.isOpen(number) && !(await isDistributed(cells.open(number))))
+      targets.push(number)
   for (const { number: fromCell } of draining) {
     const merchantId = await findMerchantIn(db, fromCell)
     if (merchantId === undefined) continue
     const counts = await countMerchantsByCell(db)
-    const [toCell = 0] = active.toSorted((one, other) => (counts.get(one) ?? 0) - (counts.get(other) ?? 0))
+    const [toCell = 0] = targets.toSorted((one, other) => (counts.get(one) ?? 0) - (counts.get(other) ?? 0))
     await insertMove(db, { merchantId, toCell, keepSeconds: KEEP_SECONDS }, clock.now())
     return 0
   }

@@ -17,6 +17,8 @@ export interface MoveRow {
   copiedUntil: { table: string; key: CopiedRow['key'] } | null
   copiedRows: bigint
   problem: string | null
+  /** A person must look at the problem. */
+  isRefused: boolean
   pauseMs: number | null
   epoch: bigint | null
   createdAt: Date
@@ -26,7 +28,7 @@ export interface MoveRow {
 
 const COLUMNS = `
   merchant_id as "merchantId", from_cell as "fromCell", to_cell as "toCell", step, fence, keep_seconds as "keepSeconds", copied_until as "copiedUntil",
-  copied_rows as "copiedRows", problem, pause_ms as "pauseMs", epoch, created_at as "createdAt",
+  copied_rows as "copiedRows", problem, is_refused as "isRefused", pause_ms as "pauseMs", epoch, created_at as "createdAt",
   switched_at as "switchedAt", finished_at as "finishedAt"`
 
 const selectMove = sql<MoveRow>`
@@ -49,7 +51,7 @@ from (select ${PLACE} as cell) p
 where p.cell <> $2::integer
 on conflict (merchant_id) do update
 set from_cell = excluded.from_cell, to_cell = excluded.to_cell, step = 'copy', keep_seconds = excluded.keep_seconds, leased_until = excluded.leased_until,
-  copied_until = null, copied_rows = 0, problem = null, pause_ms = null, created_at = excluded.created_at,
+  copied_until = null, copied_rows = 0, problem = null, is_refused = false, pause_ms = null, created_at = excluded.created_at,
   switched_at = null, finished_at = null
 where m.step = 'done'
 returning ${COLUMNS}`
@@ -115,17 +117,28 @@ export async function saveProgress(
 
 const problemStatement = sql<unknown>`
 update merchant_moves
-set problem = $3, leased_until = $4
+set problem = $3, leased_until = $4, is_refused = $5
 where merchant_id = $1 and fence = $2`
 
 /** The move is tried again at that time. */
 export async function saveProblem(
   db: Tx,
   { merchantId, fence }: Run,
-  problem: string | null,
+  { problem, isRefused }: Pick<MoveRow, 'problem' | 'isRefused'>,
   againAt: Date,
 ): Promise<void> {
-  await db.query(problemStatement, [merchantId, fence, problem, againAt])
+  await db.query(problemStatement, [merchantId, fence, problem, againAt, isRefused])
+}
+
+const retryStatement = sql<MoveRow>`
+update merchant_moves
+set problem = null, is_refused = false, leased_until = $2
+where merchant_id = $1 and is_refused
+returning ${COLUMNS}`
+
+/** Tries a refused move again now. Undefined if it is not refused. */
+export function retryMove(db: Tx, merchantId: string, now: Date): Promise<MoveRow | undefined> {
+  return firstRow(db, retryStatement, [merchantId, now])
 }
 
 const raiseEpochStatement = sql<{ epoch: bigint }>`
@@ -137,7 +150,7 @@ returning epoch`
 
 const switchStatement = sql<unknown>`
 update merchant_moves
-set step = 'clean', epoch = $3, switched_at = $4, problem = null
+set step = 'clean', epoch = $3, switched_at = $4, problem = null, is_refused = false
 where merchant_id = $1 and fence = $2 and step = 'copy' and from_cell = ${PLACE}
 returning 1`
 
@@ -191,7 +204,7 @@ export async function savePause(db: Tx, { merchantId, fence }: Run, pauseMs: num
 
 const finishStatement = sql<unknown>`
 update merchant_moves
-set step = 'done', finished_at = $3, problem = null
+set step = 'done', finished_at = $3, problem = null, is_refused = false
 where merchant_id = $1 and fence = $2`
 
 export async function finishMove(db: Tx, { merchantId, fence }: Run, now: Date): Promise<void> {
@@ -200,12 +213,12 @@ export async function finishMove(db: Tx, { merchantId, fence }: Run, now: Date):
 
 const selectMerchantsOf = sql<{ merchantId: string }>`
 select merchant_id as "merchantId"
-from merchant_cells
-where cell = $1
+from merchant_cells c
+where cell = $1 and not exists (select from merchant_moves m where m.merchant_id = c.merchant_id and m.step <> 'done')
 order by merchant_id
 limit 1`
 
-/** A merchant of the cell, which is not cell 0. */
+/** A merchant of the cell, which is not cell 0, that is not being moved. */
 export async function findMerchantIn(db: Tx, cell: number): Promise<string | undefined> {
   return (await firstRow(db, selectMerchantsOf, [cell]))?.merchantId
 }
@@ -213,11 +226,11 @@ export async function findMerchantIn(db: Tx, cell: number): Promise<string | und
 const selectOpenMove = sql<{ merchantId: string }>`
 select merchant_id as "merchantId"
 from merchant_moves
-where step = 'copy'
+where step = 'copy' and not is_refused
 order by merchant_id
 limit 1`
 
-/** Whether a merchant is being copied. */
+/** Whether a merchant is being copied. A refused move lets others go on. */
 export async function isCopying(db: Tx): Promise<boolean> {
   return (await firstRow(db, selectOpenMove, [])) !== undefined
 }

@@ -3,11 +3,12 @@
 import { findPlace } from '../../kit/cells/moving-queries.ts'
 import { waitForEpoch } from '../../kit/cells/processes.ts'
 import { addMs } from '../../kit/clock.ts'
-import { type Db, DbUnavailable } from '../../kit/db/db.ts'
+import type { Db } from '../../kit/db/db.ts'
 import { cleanOldCopy } from './clean.ts'
 import { compareCopies } from './compare.ts'
 import { catchUp, copyRows, deleteLateRows } from './copy.ts'
-import { addGuard, COPYING, isDistributed, listGuarded, saveMovingState } from './guard-queries.ts'
+import { findObstacle } from './copyable.ts'
+import { addGuard, listGuarded, saveMovingState } from './guard-queries.ts'
 import { finishMove, renewLease } from './move-queries.ts'
 import { MoveRefused, type Run, requireRun, untilUnlocked } from './run.ts'
 import { completeSwitch, switchSoon } from './switch.ts'
@@ -66,16 +67,8 @@ async function requirePlace({ app, move }: Run): Promise<void> {
 }
 
 async function requireCopyable(db: Db): Promise<void> {
-  if (await isDistributed(db))
-    throw new MoveRefused('a cell on Citus is moved whole, by Citus (citus_schema_move)')
-  await db
-    .transaction((tx) => tx.script(COPYING))
-    .catch((error: unknown) => {
-      if (error instanceof DbUnavailable) throw error
-      throw new MoveRefused(
-        'the user of the database may not set session_replication_role: make it a superuser, or grant set on parameter session_replication_role to it',
-      )
-    })
+  const obstacle = await findObstacle(db)
+  if (obstacle !== undefined) throw new MoveRefused(obstacle)
 }
 
 async function addGuards({ app, move, tables, signal }: Run, db: Db): Promise<void> {

@@ -3,7 +3,7 @@
 import { Type } from 'typebox'
 import type { Cells } from '../../kit/cells/cells.ts'
 import { type OperatorRoute, ok, operatorRoute } from '../../kit/http/route.ts'
-import { count, NamedEnum, Nullable, namedObject, Timestamp, text } from '../../kit/http/schema.ts'
+import { count, flag, NamedEnum, Nullable, namedObject, Timestamp, text } from '../../kit/http/schema.ts'
 import { KEEP_SECONDS } from './jobs.ts'
 import type { MoveRow } from './move-queries.ts'
 import { requireMove, type StartApp, startMove } from './start.ts'
@@ -26,6 +26,9 @@ const MoveRecord = namedObject(
       Type.String(),
       'Why the last try of a step has failed; it is repeated. Null if it has not.',
     ),
+    isRefused: flag(
+      'Whether a person must look at the problem. The step is repeated after five minutes, or at once when the move is asked for again.',
+    ),
     createdAt: Timestamp,
     switchedAt: Nullable(Timestamp, 'Since when it works in the new cell, in UTC. Null before.'),
   },
@@ -39,6 +42,7 @@ const EXAMPLE = {
   copiedRows: 214_000,
   pauseMs: 180,
   problem: null,
+  isRefused: false,
   createdAt: '2026-03-14T09:26:53.589Z',
   switchedAt: '2026-03-14T09:28:12.100Z',
 } as const
@@ -101,6 +105,7 @@ function toRecord({ nameOf }: Pick<Cells, 'nameOf'>, move: MoveRow) {
     copiedRows: Number(move.copiedRows),
     pauseMs: move.pauseMs,
     problem: move.problem,
+    isRefused: move.isRefused,
     createdAt: move.createdAt.toISOString(),
     switchedAt: move.switchedAt?.toISOString() ?? null,
   }

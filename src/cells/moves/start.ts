@@ -6,7 +6,8 @@ import { listUnaware } from '../../kit/cells/processes.ts'
 import { listCellRows, saveCellState } from '../../kit/cells/queries.ts'
 import type { CellState, CellsApp } from '../register.ts'
 import { listCells } from '../register.ts'
-import { findMove, insertMove, type MoveRow } from './move-queries.ts'
+import { findObstacle } from './copyable.ts'
+import { findMove, insertMove, type MoveRow, retryMove } from './move-queries.ts'
 
 export type StartApp = Pick<CellsApp, 'unscopedInstanceDb' | 'cells' | 'clock'> & {
   /** Throws if there is no such merchant. */
@@ -29,10 +30,12 @@ export async function startMove(
   const toCell = await requireActive(app, cell)
   const open = await findMove(db, merchantId)
   if (open && open.step !== 'done') {
-    if (open.toCell === toCell) return open
+    if (open.toCell === toCell) return (await retryMove(db, merchantId, clock.now())) ?? open
     throw refuse('cell', `must be ${cells.nameOf(open.toCell)}: the merchant is being moved there.`)
   }
-  if ((await findPlace(db, merchantId)).cell === toCell) throw refuse('cell', 'is the cell of the merchant.')
+  const { cell: fromCell } = await findPlace(db, merchantId)
+  if (fromCell === toCell) throw refuse('cell', 'is the cell of the merchant.')
+  for (const number of [fromCell, toCell]) await requireCopyable(app, number, 'cell')
   const started = await insertMove(db, { merchantId, toCell, keepSeconds }, clock.now())
   return started ?? startMove(app, merchantId, { cell, keepSeconds })
 }
@@ -51,6 +54,16 @@ async function requireActive(
   return row.number
 }
 
+async function requireCopyable(
+  { cells }: Pick<StartApp, 'cells'>,
+  cell: number,
+  field: string,
+): Promise<void> {
+  const obstacle = await findObstacle(cells.open(cell))
+  if (obstacle !== undefined)
+    throw refuse(field, `is refused, because of ${cells.nameOf(cell)}: ${obstacle}.`)
+}
+
 /** The last move of the merchant. */
 export async function requireMove(app: StartApp, merchantId: string): Promise<MoveRow> {
   await app.requireMerchant(merchantId)
@@ -63,6 +76,7 @@ export async function requireMove(app: StartApp, merchantId: string): Promise<Mo
 export async function drainCell(app: CellsApp, name: string): Promise<CellState> {
   const found = (await listCells(app)).find((cell) => cell.name === name && cell.number !== 0)
   if (!found) throw refuse('name', 'is not the name of a cell that can be drained.')
+  await requireCopyable(app, found.number, 'name')
   await saveCellState(app.unscopedInstanceDb, name, 'draining')
   return { ...found, state: 'draining' }
 }

@@ -88,6 +88,7 @@ interface Move {
   copiedRows: number
   pauseMs: number | null
   problem: string | null
+  isRefused: boolean
 }
 
 interface MoveOptions extends JsonOption {
@@ -129,11 +130,18 @@ async function watchMove(
   for (let response = started; ; response = await shell.callOperator('GET', path)) {
     const move = response.data as Move
     if (move.step !== 'copy') return response
+    if (move.isRefused) throw moveRefused(response, move)
     const line = move.problem ?? `${move.copiedRows} rows copied`
     if (line !== last && !json) shell.terminal.err(`${line}\n`)
     last = line
     await shell.clock.sleep(WATCH_MS)
   }
+}
+
+function moveRefused(response: Envelope, { problem }: Move): CommandError {
+  const message = `The merchant works in the old cell, and is not moved: ${problem}.`
+  const envelope = { ...response, status: 'error' as const, message, error: { code: 'move_refused' } }
+  return new CommandError('move_refused', message, envelope)
 }
 
 function addDrain(cells: Command, shell: Shell): void {

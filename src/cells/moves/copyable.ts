@@ -1,0 +1,16 @@
+// Whether the rows of a merchant can be copied from a database and to it.
+
+import { type Db, DbUnavailable } from '../../kit/db/db.ts'
+import { COPYING, isDistributed } from './guard-queries.ts'
+
+/** Why they cannot; undefined if they can. */
+export async function findObstacle(db: Db): Promise<string | undefined> {
+  if (await isDistributed(db)) return 'no merchant is moved into a cell on Citus, or out of it'
+  try {
+    await db.transaction((tx) => tx.script(COPYING))
+    return undefined
+  } catch (error) {
+    if (error instanceof DbUnavailable) throw error
+    return 'the user of the database may not set session_replication_role: make it a superuser, or grant set on parameter session_replication_role to it'
+  }
+}
