@@ -54,7 +54,7 @@ export async function openCells(parts: CellParts, options: DatabaseOptions): Pro
     loadMany: (merchantIds) => findMerchantCells(db, merchantIds),
     refreshUntil: stopped.signal,
   })
-  let successors = await listSuccessors(db)
+  let successors: Awaited<ReturnType<typeof listSuccessors>> = new Map()
   const open = (cell: number): ConnectedDb => {
     const handle = handles.get(cell)
     if (!handle) throw new DbUnavailable(new Error(`this process was started before cell ${cell} was added`))

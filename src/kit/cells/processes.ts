@@ -32,7 +32,7 @@ const POLL_MS = 1_000
 const MOVING_POLL_MS = 50
 const ACK_POLL_MS = 10
 
-/** Called with the merchants whose cell has changed. */
+/** Called at the start, and then with the merchants whose cell has changed. */
 type ApplyMoves = (merchantIds: readonly string[]) => Promise<void>
 
 /** Announces this process until the returned function is called. With `apply`, it also follows changes of placement. */
@@ -43,6 +43,8 @@ export async function announceProcess(
 ): Promise<() => Promise<void>> {
   const name = `${hostname()}:${process.pid}`
   let state = await readPlacementState(db)
+  // After the state, so that what this process acts on is not older.
+  await apply?.([])
   const own: ProcessRow = { id: random.uuid(), name, cells: [...cells], epoch: state.epoch }
   const stopping = new AbortController()
   let savedAt = 0
