@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { describeTables } from '../../src/cells/moves/copy-queries.ts'
-import { addGuard, saveMovingState } from '../../src/cells/moves/guard-queries.ts'
+import { addGuard, listUnrecorded, saveMovingState } from '../../src/cells/moves/guard-queries.ts'
 import { claimMove, findMove, insertMove, switchPlacement } from '../../src/cells/moves/move-queries.ts'
 import { findPlace } from '../../src/kit/cells/moving-queries.ts'
 import { movedMerchantOf } from '../../src/kit/db/db.ts'
@@ -57,4 +57,14 @@ describe('the guard of a merchant that works in another cell', () => {
       assert.equal(await claimKey(db, claim, MERCHANT, NOW), undefined)
       await assert.rejects(db.script(write), (error) => movedMerchantOf(error) === MERCHANT)
     })
+
+  it('records the keys of changed rows while it works here', async () => {
+    await saveMovingState(db, { merchantId: MERCHANT, fence: 1 }, 'outgoing')
+    await claimKey(db, { merchantId: MERCHANT, key: 'changed', operation, input: {} }, MERCHANT, NOW)
+    const [changed, other] = ['changed', 'other'].map((key) => JSON.stringify({ key, merchant_id: MERCHANT }))
+    assert.ok(changed && other)
+    const keys = [changed, other]
+    assert.deepEqual(await listUnrecorded(db, MERCHANT, 'idempotency_keys', keys), [other])
+    assert.deepEqual(await listUnrecorded(db, MERCHANT, 'payments', keys), keys)
+  })
 })

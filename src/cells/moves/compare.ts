@@ -2,12 +2,11 @@
 // copies and compares.
 
 import { type CopiedRow, type RowDigest, readDigests, readRange } from './copy-queries.ts'
-import { listChanges } from './guard-queries.ts'
+import { listUnrecorded } from './guard-queries.ts'
 import { MoveRefused, type Run, RunEnded, readCopying } from './run.ts'
 import { isLateOnly, type MovedTable } from './tables.ts'
 
 const BATCH = 2_000
-const ALL_CHANGES = 1_000_000
 
 export async function compareCopies(run: Run): Promise<void> {
   for (const table of run.tables)
@@ -48,11 +47,7 @@ export function diffOf(one: readonly RowDigest[], other: readonly RowDigest[]): 
 
 /** Read after the rows, so every change that was seen is in it. */
 async function requireRecorded({ move, source }: Run, table: MovedTable, differing: string[]): Promise<void> {
-  const changes = await listChanges(source, move.merchantId, ALL_CHANGES)
-  const recorded = new Set(
-    changes.filter((one) => one.table === table.name).map(({ key }) => JSON.stringify(key)),
-  )
-  const unknown = differing.filter((key) => !recorded.has(key))
+  const unknown = await listUnrecorded(source, move.merchantId, table.name, differing)
   if (unknown.length === 0) return
   throw new MoveRefused(
     `the copies of ${table.name} differ in ${unknown.length} rows without a change, such as ${unknown[0]}`,

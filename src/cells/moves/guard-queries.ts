@@ -88,6 +88,21 @@ export function listChanges(db: Tx, merchantId: string, limit: number): Promise<
   return db.query(selectChanges, [merchantId, limit])
 }
 
+const selectUnrecorded = sql<{ key: string }>`
+select key
+from unnest($3::text[]) key
+where key::jsonb not in (select c.key from move_changes c where c.merchant_id = $1 and c.table_name = $2)`
+
+/** Those of the keys without a change. */
+export async function listUnrecorded(
+  db: Tx,
+  merchantId: string,
+  table: string,
+  keys: readonly string[],
+): Promise<string[]> {
+  return (await db.query(selectUnrecorded, [merchantId, table, keys])).map(({ key }) => key)
+}
+
 const deleteChangesStatement = sql<unknown>`
 delete from move_changes
 where merchant_id = $1 and id = any ($2::bigint[])`
