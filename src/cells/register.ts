@@ -11,6 +11,7 @@ import { type ConnectedDb, connectDb, type Db, DbUnavailable } from '../kit/db/d
 import { migrate } from '../kit/db/migrate.ts'
 import { requireUsableServer } from '../kit/db/server-check.ts'
 import { findObstacle, prepareSchema, urlOfSchema } from './citus.ts'
+import { listRefused } from './moves/move-queries.ts'
 import { insertCell, isSameSchema, nextCellNumber, readOwnCell, saveOwnCell } from './queries.ts'
 
 export interface CellsApp {
@@ -27,6 +28,8 @@ export interface CellState {
   name: string
   state: CellRow['state']
   merchants: number
+  /** Those whose move to another cell is refused. */
+  refused: string[]
   /** False also if this process was started before the cell was added. */
   isUp: boolean
 }
@@ -144,10 +147,12 @@ export async function listCells(app: CellsApp): Promise<CellState[]> {
   const { cells, unscopedInstanceDb } = app
   const rows = await listCellRows(unscopedInstanceDb)
   const counts = await countMerchantsByCell(unscopedInstanceDb)
+  const refused = await listRefused(unscopedInstanceDb)
   const main = { number: 0, name: cells.nameOf(0), state: 'active' as const }
   return Promise.all(
     [main, ...rows].map(async ({ number, name, state }) => ({
       ...{ number, name, state, merchants: counts.get(number) ?? 0 },
+      refused: refused.get(number) ?? [],
       isUp: cells.numbers.includes(number) && (await app.probeCell(number)),
     })),
   )

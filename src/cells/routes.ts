@@ -17,12 +17,16 @@ const CellRecord = namedObject(
       description: 'New merchants are placed in active cells only.',
     }),
     merchants: count('How many merchants it has. The count stops at 100,000.'),
+    refused: Type.Array(Type.String({ format: 'uuid' }), {
+      description:
+        'The merchants whose move to another cell is refused, at most 100. Each move has the problem.',
+    }),
     isUp: flag('Whether the process that answers can use it now.'),
   },
   { description: 'A database with the data of merchants.' },
 )
 
-const EXAMPLE = { name: 'west-1', state: 'active', merchants: 240, isUp: true } as const
+const EXAMPLE = { name: 'west-1', state: 'active', merchants: 240, refused: [], isUp: true } as const
 
 const AddBody = namedObject('AddCellRequest', {
   name: Type.String({ pattern: NAME, description: 'Lower-case letters, digits and hyphens.' }),
@@ -73,7 +77,7 @@ export function cellRoutes(app: CellsApp): OperatorRoute[] {
       },
       handle: async ({ body }) => {
         const cell = await addCell(app, body)
-        return created('Cell added.', toRecord({ ...cell, merchants: 0, isUp: false }))
+        return created('Cell added.', toRecord({ ...cell, merchants: 0, refused: [], isUp: false }))
       },
     }),
     operatorRoute({
@@ -104,6 +108,6 @@ export function cellRoutes(app: CellsApp): OperatorRoute[] {
   ]
 }
 
-function toRecord({ name, state, merchants, isUp }: Awaited<ReturnType<typeof listCells>>[number]) {
-  return { name, state, merchants, isUp }
+function toRecord({ name, state, merchants, refused, isUp }: Awaited<ReturnType<typeof listCells>>[number]) {
+  return { name, state, merchants, refused, isUp }
 }

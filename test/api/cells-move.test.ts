@@ -210,6 +210,21 @@ describe('a move that is refused', () => {
 })
 
 describe('a cell that is drained', () => {
+  it('keeps a merchant that cannot be moved, and the command names it', async () => {
+    const instance = cells.open(0)
+    const { uuid } = dataOf(await admin.post('/admin/v1/merchants', { name: 'Kept', cell: 'cell-1' }))
+    await instance.transaction(async (tx) => {
+      await insertMove(tx, { merchantId: uuid, toCell: 0, keepSeconds: 60 }, new Date())
+      await tx.script(`update merchant_moves set to_cell = 1, problem = 'x', is_refused = true, leased_until = 'infinity'
+where merchant_id = '${uuid}'`)
+    })
+    const { code, out } = await cowry('drain', 'cell-1')
+    assert.notEqual(code, 0)
+    assert.match(out, new RegExp(`not moved: ${uuid}\\.`))
+    await isIn(other.uuid, 0)
+    await instance.script(`delete from merchant_moves where merchant_id = '${uuid}'`)
+  })
+
   it('gets no new merchants, and has none in the end', async () => {
     const { code, out } = await cowry('drain', 'cell-1')
     assert.equal(code, 0, out)

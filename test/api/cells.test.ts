@@ -230,7 +230,7 @@ describe('the register of cells', () => {
       assert.match(out, /^cell-1 +active +\d+ +up$/m)
     }
     const { out } = await cowry('list', '--json')
-    assert.deepEqual(Object.keys(JSON.parse(out).data[0]), ['name', 'state', 'merchants', 'isUp'])
+    assert.deepEqual(Object.keys(JSON.parse(out).data[0]), ['name', 'state', 'merchants', 'refused', 'isUp'])
   })
 
   it('activates no cell that a running process does not know, and names the process', async () => {

@@ -234,3 +234,16 @@ limit 1`
 export async function isCopying(db: Tx): Promise<boolean> {
   return (await firstRow(db, selectOpenMove, [])) !== undefined
 }
+
+const selectRefused = sql<Pick<MoveRow, 'merchantId' | 'fromCell'>>`
+select merchant_id as "merchantId", from_cell as "fromCell"
+from merchant_moves
+where step = 'copy' and is_refused
+order by merchant_id
+limit 100`
+
+/** By cell: merchants whose move out of it is refused. */
+export async function listRefused(db: Tx): Promise<Map<number, string[]>> {
+  const byCell = Map.groupBy(await db.query(selectRefused), ({ fromCell }) => fromCell)
+  return new Map([...byCell].map(([cell, moves]) => [cell, moves.map(({ merchantId }) => merchantId)]))
+}

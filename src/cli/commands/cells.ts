@@ -11,6 +11,7 @@ interface Cell {
   name: string
   state: string
   merchants: number
+  refused: string[]
   isUp: boolean
 }
 
@@ -147,20 +148,27 @@ function moveRefused(response: Envelope, { problem }: Move): CommandError {
 function addDrain(cells: Command, shell: Shell): void {
   withJson(cells.command('drain'))
     .description(
-      'Place no new merchants in a cell, move those that it has to the active cells, one after another, and wait until it has none. If the command is interrupted, the moves go on.',
+      'Place no new merchants in a cell, move those that it has to the active cells, one after another, and wait until it has none, or only such as cannot be moved. If the command is interrupted, the moves go on.',
     )
     .argument('<name>', 'the name of the cell')
     .action(async (name: string, options: JsonOption) => {
       await shell.callOperator('POST', `/admin/v1/cells/${encodeURIComponent(name)}/drain`)
       for (let last = -1; ; ) {
         const response = await shell.callOperator('GET', '/admin/v1/cells')
-        const merchants = cellsOf(response).find((cell) => cell.name === name)?.merchants ?? 0
+        const { merchants = 0, refused = [] } = cellsOf(response).find((cell) => cell.name === name) ?? {}
         if (merchants === 0) return shell.show(response, options, () => render(cellsOf(response)))
+        if (merchants <= refused.length) throw drainRefused(response, refused)
         if (merchants !== last && !options.json) shell.terminal.err(`${merchants} merchants left\n`)
         last = merchants
         await shell.clock.sleep(WATCH_MS)
       }
     })
+}
+
+function drainRefused(response: Envelope, refused: readonly string[]): CommandError {
+  const message = `These merchants are not moved: ${refused.join(', ')}. For the problem, use cowry cells move.`
+  const envelope = { ...response, status: 'error' as const, message, error: { code: 'move_refused' } }
+  return new CommandError('move_refused', message, envelope)
 }
 
 // A boundary: the operators' API describes its records in src/cells/routes.ts.
