@@ -166,7 +166,7 @@ export async function activateCell(app: CellsApp, name: string): Promise<CellSta
   if (unaware.length > 0)
     throw refuse(
       'name',
-      `names a cell that these processes do not know: ${unaware.join(', ')}. Start them again.`,
+      `is a cell that these processes do not know yet: ${unaware.join(', ')}. Start them again.`,
     )
   if (!found.isUp) throw refuse('name', 'names a cell that does not take statements.')
   await saveCellState(app.unscopedInstanceDb, name, 'active')

@@ -242,7 +242,7 @@ describe('the register of cells', () => {
       isAnswered = true
     })
     while (!isAnswered) await saveProcess(service.db, other)
-    assert.match((await refused).out, /these processes do not know: other:1\. Start them again/)
+    assert.match((await refused).out, /these processes do not know yet: other:1\. Start them again/)
     await deleteProcess(service.db, other.id)
     const { code, out } = await cowry('activate', 'cell-1')
     assert.equal(code, 0, out)

@@ -48,7 +48,7 @@ async function requireActive(
   if (rows.length === 0) throw refuse('cell', 'must be another one: there is one cell.')
   if (name === cells.nameOf(0)) return 0
   const row = rows.find((one) => one.name === name)
-  if (row?.state !== 'active') throw refuse('cell', 'must be an active one.')
+  if (row?.state !== 'active') throw refuse('cell', 'must be an active cell: activate it first.')
   const unaware = await listUnaware({ db, clock }, row.number)
   if (unaware.length > 0) throw refuse('cell', `is unknown to these processes: ${unaware.join(', ')}.`)
   return row.number

@@ -41,7 +41,8 @@ function addRun(archive: Command, shell: Shell): void {
       const onProgress = (line: string) => void (json || shell.terminal.err(`${line}\n`))
       const options = { dir, before, cell, exportOnly, compact, onProgress }
       const months = await shell.entryPoints.archive(shell.env, options)
-      const message = `${months.length} months were ${exportOnly ? 'exported' : 'archived'}.`
+      const count = months.length === 1 ? '1 month was' : `${months.length} months were`
+      const message = `${count} ${exportOnly ? 'exported' : 'archived'}.`
       const rows = months.flatMap(({ cell: name, before: end, dropped }) =>
         dropped.map(({ table, rows: count, kept }) => [name, end.slice(0, 7), table, `${count}`, `${kept}`]),
       )
