@@ -38,6 +38,7 @@ export const FAILPOINTS = [
   'move.after_switch',
   'move.after_leave',
   'move.after_clean',
+  'move.after_undo',
 ] as const
 
 export type Failpoint = (typeof FAILPOINTS)[number]

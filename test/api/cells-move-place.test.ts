@@ -51,7 +51,7 @@ describe('the guard of a merchant that works in another cell', () => {
     it(`refuses its records while it is ${state}, but no idempotency key of the instance`, async () => {
       for (const table of await describeTables(db))
         if (['idempotency_keys', 'archive_boundaries'].includes(table.name))
-          await addGuard(db, table, MERCHANT)
+          await db.transaction((tx) => addGuard(tx, table, MERCHANT))
       await saveMovingState(db, { merchantId: MERCHANT, fence: 1 }, state)
       const claim = { merchantId: MERCHANT, key: state, operation, input: {} }
       assert.equal(await claimKey(db, claim, MERCHANT, NOW), undefined)

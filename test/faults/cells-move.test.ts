@@ -7,8 +7,10 @@ import { insertMove } from '../../src/cells/moves/move-queries.ts'
 import { openCells } from '../../src/compose/cells.ts'
 import { GATEWAYS } from '../../src/compose/gateways.ts'
 import { readConfig } from '../../src/config.ts'
+import type { Cells } from '../../src/kit/cells/cells.ts'
+import { findPlace } from '../../src/kit/cells/moving-queries.ts'
 import { systemClock } from '../../src/kit/clock.ts'
-import { type Db, type Statement, sql } from '../../src/kit/db/db.ts'
+import { type ConnectedDb, type Db, type Statement, sql } from '../../src/kit/db/db.ts'
 import type { Failpoint } from '../../src/kit/failpoints.ts'
 import { createLog } from '../../src/kit/observability/log.ts'
 import { systemRandom } from '../../src/kit/random.ts'
@@ -44,6 +46,7 @@ const env = {
   COWRY_DATA_DIR: await tempFolder({ after }, 'cells-move'),
   COWRY_ADMIN_TOKEN: ADMIN_TOKEN,
   COWRY_POOL_SIZE: '4',
+  COWRY_RATE_LIMIT: '0',
   COWRY_LOG_LEVEL: 'warn',
 }
 const config = readConfig(env, GATEWAYS)
@@ -133,12 +136,52 @@ describe('a process that dies while it moves a merchant', { ...NO_POOLER, ...HAS
   }
 })
 
-async function assertMoved(to: number, charged: readonly string[]): Promise<void> {
-  const stops: (() => Promise<unknown>)[] = []
-  const db = connectTestDb({ url: databaseUrl, poolSize: 4 })
-  try {
-    const [clock, log] = [systemClock, createLog('silent')]
-    const cells = await openCells({ config, clock, log, random: systemRandom(clock), db, stops }, {})
+// Where the process is that moves: after the copy, and while writes wait.
+const CANCELLED_AT = ['move.after_copy=kill', 'move.after_close=hang'] as const
+
+describe('a process that dies while it cancels a move', { ...NO_POOLER, ...HAS_LARGER_FORM }, () => {
+  for (const [index, failpoint] of CANCELLED_AT.entries()) {
+    const isRun = FORM !== 'quick' || index === 0
+    it(`leaves the merchant where it is after ${failpoint}`, {
+      skip: isRun ? false : 'the quick form cancels once',
+    }, async (t) => {
+      const { cell: from } = await findPlace(instance, uuid)
+      const token = (await payWith(api, 'card_success')).paymentMethod.recurringToken
+      const charges = startCharges(api, token)
+      const moving = await startRole('worker', { COWRY_FAILPOINTS: failpoint })
+      t.after(() => moving.kill('SIGKILL'))
+      await insertMove(instance, { merchantId: uuid, toCell: 1 - from, keepSeconds: 60 }, new Date())
+      if (failpoint.endsWith('kill')) await moving.ended
+      else await awaitPause(from)
+      assert.equal(dataOf(await admin.post(`${movePath}/cancel`, {})).isCancelled, true)
+      const undoing = await startRole('worker', { COWRY_FAILPOINTS: 'move.after_undo=kill' })
+      assert.deepEqual(await undoing.ended, { code: null, signal: 'SIGKILL' })
+      assert.equal((await readMove()).step, 'copy')
+      const worker = await startRole('worker')
+      t.after(() => worker.kill('SIGTERM'))
+      await eventually(readMove, ({ step }) => step === 'done', WITHIN_MS)
+      const atEnd = charges.charged.length
+      await eventually(
+        () => charges.charged.length,
+        (count) => count > atEnd + 2,
+        WITHIN_MS,
+      )
+      await charges.stop()
+      await assertMoved(from, charges.charged)
+    })
+  }
+})
+
+const selectClosing = sql<unknown>`select from moving_merchants where merchant_id = $1 and state = 'closing'`
+
+const awaitPause = (cell: number) =>
+  withCells(async (_db, cells) => {
+    const countClosing = async () => (await cells.open(cell).query(selectClosing, [uuid])).length
+    await eventually(countClosing, (count) => count === 1, WITHIN_MS)
+  })
+
+const assertMoved = (to: number, charged: readonly string[]) =>
+  withCells(async (db, cells) => {
     assert.equal(await cells.of(uuid), to)
     const found = await cells.open(to).query(selectCaptures, [uuid, charged])
     assert.deepEqual(
@@ -147,6 +190,14 @@ async function assertMoved(to: number, charged: readonly string[]): Promise<void
     )
     assert.equal(await countOthers(cells.open(1 - to)), 0)
     await assertInvariants({ db, cells })
+  })
+
+async function withCells(work: (db: ConnectedDb, cells: Cells) => Promise<void>): Promise<void> {
+  const stops: (() => Promise<unknown>)[] = []
+  const db = connectTestDb({ url: databaseUrl, poolSize: 4 })
+  try {
+    const [clock, log] = [systemClock, createLog('silent')]
+    await work(db, await openCells({ config, clock, log, random: systemRandom(clock), db, stops }, {}))
   } finally {
     for (const stop of stops.reverse()) await stop()
     await db.close()

@@ -23,7 +23,7 @@ async function compareTable(run: Run, table: MovedTable): Promise<void> {
   const { merchantId } = move
   let after: CopiedRow['key'] | undefined
   for (;;) {
-    if (signal.aborted) throw new RunEnded('the process stops')
+    if (signal.aborted) throw new RunEnded('the run was stopped')
     const page = await readCopying(source, (tx) => readRange(tx, table, merchantId, after, BATCH))
     // The last range has no end, so that a row which only the new copy has is found.
     const until = page.length < BATCH ? undefined : page.at(-1)?.key

@@ -29,7 +29,7 @@ async function copyTable(run: Run, table: MovedTable, from: CopiedRow['key'] | u
   const { app, move, source, target, signal } = run
   let after = from
   for (;;) {
-    if (signal.aborted) throw new RunEnded('the process stops')
+    if (signal.aborted) throw new RunEnded('the run was stopped')
     const rows = await readCopying(source, (tx) => readRange(tx, table, move.merchantId, after, BATCH))
     const last = rows.at(-1)
     if (!last) return
@@ -64,7 +64,7 @@ const FEW_CHANGES = 500
 export async function catchUp(run: Run): Promise<void> {
   const { move, source, target, tables, signal } = run
   for (;;) {
-    if (signal.aborted) throw new RunEnded('the process stops')
+    if (signal.aborted) throw new RunEnded('the run was stopped')
     const changes = await listChanges(source, move.merchantId, MOST_CHANGES)
     if (changes.length === 0) return
     const changed = groupChanges(tables, changes)

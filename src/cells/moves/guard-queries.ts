@@ -142,16 +142,14 @@ export async function listGuarded(db: Tx, merchantId: string): Promise<string[]>
 const SHORT_LOCKS = 'set local lock_timeout = 200'
 
 /** After it, no transaction is left that has written without the guard. */
-export async function addGuard(db: Db, table: MovedTable, merchantId: string): Promise<void> {
+export async function addGuard(tx: Tx, table: MovedTable, merchantId: string): Promise<void> {
   const { name, key } = table
   const columns = isLateOnly(table) ? [] : key.map((column) => column.name)
   const args = [merchantId, name, ...columns].map((one) => `'${one}'`).join(', ')
   const run = `for each row when (%.merchant_id = '${merchantId}') execute function guard_moving_merchant(${args})`
-  await db.transaction(async (tx) => {
-    await tx.script(`${SHORT_LOCKS};
+  await tx.script(`${SHORT_LOCKS};
 create or replace trigger "${writeGuard(merchantId)}" before insert or update on ${name} ${run.replace('%', 'new')};
 create or replace trigger "${deleteGuard(merchantId)}" before delete on ${name} ${run.replace('%', 'old')}`)
-  })
 }
 
 export async function dropGuard(db: Db, table: string, merchantId: string): Promise<void> {

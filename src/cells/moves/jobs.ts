@@ -35,9 +35,9 @@ async function moveNext(app: MovesApp, signal: AbortSignal): Promise<number> {
   const now = clock.now()
   const move = await claimMove(db, now, leaseEnd(now))
   if (!move) return 0
-  const again = await withLease({ app, move }, async () => {
+  const again = await withLease({ app, move }, async (replaced) => {
     try {
-      return await runMove(await openRun(app, move, signal))
+      return await runMove(await openRun(app, move, AbortSignal.any([signal, replaced])))
     } catch (error) {
       return giveUp(app, move, error)
     }

@@ -19,6 +19,8 @@ export interface MoveRow {
   problem: string | null
   /** A person must look at the problem. */
   isRefused: boolean
+  /** The merchant stays in the old cell. Set before the switch only. */
+  isCancelled: boolean
   pauseMs: number | null
   epoch: bigint | null
   createdAt: Date
@@ -28,7 +30,7 @@ export interface MoveRow {
 
 const COLUMNS = `
   merchant_id as "merchantId", from_cell as "fromCell", to_cell as "toCell", step, fence, keep_seconds as "keepSeconds", copied_until as "copiedUntil",
-  copied_rows as "copiedRows", problem, is_refused as "isRefused", pause_ms as "pauseMs", epoch, created_at as "createdAt",
+  copied_rows as "copiedRows", problem, is_refused as "isRefused", is_cancelled as "isCancelled", pause_ms as "pauseMs", epoch, created_at as "createdAt",
   switched_at as "switchedAt", finished_at as "finishedAt"`
 
 const selectMove = sql<MoveRow>`
@@ -51,7 +53,7 @@ from (select ${PLACE} as cell) p
 where p.cell <> $2::integer
 on conflict (merchant_id) do update
 set from_cell = excluded.from_cell, to_cell = excluded.to_cell, step = 'copy', keep_seconds = excluded.keep_seconds, leased_until = excluded.leased_until,
-  copied_until = null, copied_rows = 0, problem = null, is_refused = false, pause_ms = null, created_at = excluded.created_at,
+  copied_until = null, copied_rows = 0, problem = null, is_refused = false, is_cancelled = false, pause_ms = null, created_at = excluded.created_at,
   switched_at = null, finished_at = null
 where m.step = 'done'
 returning ${COLUMNS}`
@@ -141,6 +143,17 @@ export function retryMove(db: Tx, merchantId: string, now: Date): Promise<MoveRo
   return firstRow(db, retryStatement, [merchantId, now])
 }
 
+const cancelStatement = sql<MoveRow>`
+update merchant_moves
+set is_cancelled = true, fence = fence + 1, leased_until = $2, copied_until = null, problem = null, is_refused = false
+where merchant_id = $1 and step = 'copy' and (is_refused or not is_cancelled)
+returning ${COLUMNS}`
+
+/** Ends the run that copies, and lets the next one undo the copy. Undefined after the switch, and if that has been asked for. */
+export function cancelMoveOf(db: Tx, merchantId: string, now: Date): Promise<MoveRow | undefined> {
+  return firstRow(db, cancelStatement, [merchantId, now])
+}
+
 const raiseEpochStatement = sql<{ epoch: bigint }>`
 insert into placement as p (epoch)
 values (1)
@@ -151,7 +164,7 @@ returning epoch`
 const switchStatement = sql<unknown>`
 update merchant_moves
 set step = 'clean', epoch = $3, switched_at = $4, problem = null, is_refused = false
-where merchant_id = $1 and fence = $2 and step = 'copy' and from_cell = ${PLACE}
+where merchant_id = $1 and fence = $2 and step = 'copy' and not is_cancelled and from_cell = ${PLACE}
 returning 1`
 
 const placeStatement = sql<unknown>`

@@ -4,18 +4,20 @@ import { findPlace } from '../../kit/cells/moving-queries.ts'
 import { waitForEpoch } from '../../kit/cells/processes.ts'
 import { addMs } from '../../kit/clock.ts'
 import type { Db } from '../../kit/db/db.ts'
-import { cleanOldCopy } from './clean.ts'
+import { cleanNewCopy, cleanOldCopy } from './clean.ts'
 import { compareCopies } from './compare.ts'
 import { catchUp, copyRows, deleteLateRows } from './copy.ts'
 import { findObstacle } from './copyable.ts'
-import { addGuard, listGuarded, saveMovingState } from './guard-queries.ts'
+import { addGuard, listGuarded, lockMovingState, type MovingState, saveMovingState } from './guard-queries.ts'
 import { finishMove, renewLease } from './move-queries.ts'
 import { MoveRefused, type Run, requireRun, untilUnlocked } from './run.ts'
 import { completeSwitch, switchSoon } from './switch.ts'
+import type { MovedTable } from './tables.ts'
 
 /** Returns when the step can go on, if it must wait; undefined if the move has ended. */
 export async function runMove(run: Run): Promise<Date | undefined> {
   const { app, move } = run
+  if (move.step === 'copy' && move.isCancelled) return undo(run)
   if (move.step === 'copy') await copyAndSwitch(run)
   await completeSwitch(run)
   await app.failpoints.hit('move.after_leave')
@@ -35,6 +37,15 @@ function isKnown({ app: { unscopedInstanceDb: db, clock }, move }: Run): Promise
   return waitForEpoch({ db, clock }, move.epoch ?? 0n, KNOWN_WITHIN_MS)
 }
 
+/** The merchant stays where it is. The cancellation has ended the runs before, so none of them can switch. */
+async function undo(run: Run): Promise<undefined> {
+  const { app, move } = run
+  await requirePlace(run)
+  await takeOver(run)
+  await cleanNewCopy(run)
+  await finishMove(app.unscopedInstanceDb, move, app.clock.now())
+}
+
 async function copyAndSwitch(run: Run): Promise<void> {
   const { app, move } = run
   await prepare(run)
@@ -52,12 +63,17 @@ async function prepare(run: Run): Promise<void> {
   const { app, move, source, target } = run
   await requirePlace(run)
   for (const db of [source, target]) await requireCopyable(db)
-  requireRun(await saveMovingState(target, move, 'incoming'))
-  requireRun(await saveMovingState(source, move, 'outgoing'))
-  await addGuards(run, target)
-  await addGuards(run, source)
+  await takeOver(run)
+  await addGuards(run, target, 'incoming')
+  await addGuards(run, source, 'outgoing')
   if (move.toCell !== 0) await app.copyMerchant(move.merchantId, move.toCell)
   await deleteLateRows(run)
+}
+
+/** What an earlier run still writes in the cells fails from here on, and one that died in its pause keeps nothing closed. */
+async function takeOver({ move, source, target }: Run): Promise<void> {
+  requireRun(await saveMovingState(source, move, 'outgoing'))
+  requireRun(await saveMovingState(target, move, 'incoming'))
 }
 
 /** An empty copy would be equal to that of a cell where the merchant is not. */
@@ -71,11 +87,15 @@ async function requireCopyable(db: Db): Promise<void> {
   if (obstacle !== undefined) throw new MoveRefused(obstacle)
 }
 
-async function addGuards({ app, move, tables, signal }: Run, db: Db): Promise<void> {
+async function addGuards({ app, move, tables, signal }: Run, db: Db, state: MovingState): Promise<void> {
   const guarded = await listGuarded(db, move.merchantId)
+  const add = (table: MovedTable) =>
+    db.transaction(async (tx) => {
+      requireRun(await lockMovingState(tx, move, state))
+      await addGuard(tx, table, move.merchantId)
+    })
   for (const table of tables)
-    if (!guarded.includes(table.name))
-      await untilUnlocked({ app, signal }, () => addGuard(db, table, move.merchantId))
+    if (!guarded.includes(table.name)) await untilUnlocked({ app, signal }, () => add(table))
 }
 
 const LEASE_MS = 5_000
@@ -83,23 +103,25 @@ const RENEW_EVERY_MS = 1_000
 
 export const leaseEnd = (now: Date) => addMs(now, LEASE_MS)
 
-/** Keeps other processes from the move while the work lasts. */
+/** Keeps other processes from the move while the work lasts. Its signal aborts when another run has begun. */
 export async function withLease<Result>(
   { app, move }: Pick<Run, 'app' | 'move'>,
-  work: () => Promise<Result>,
+  work: (replaced: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const ended = new AbortController()
+  const replaced = new AbortController()
   const renew = async (): Promise<void> => {
     for (;;) {
       await app.clock.sleep(RENEW_EVERY_MS, ended.signal)
       if (ended.signal.aborted) return
       // A lease that cannot be renewed ends, and with it what this run may write.
-      await renewLease(app.unscopedInstanceDb, move, leaseEnd(app.clock.now())).catch(() => undefined)
+      const renewed = renewLease(app.unscopedInstanceDb, move, leaseEnd(app.clock.now()))
+      if (!(await renewed.catch(() => true))) return replaced.abort()
     }
   }
   const renewing = renew()
   try {
-    return await work()
+    return await work(replaced.signal)
   } finally {
     ended.abort()
     await renewing

@@ -6,7 +6,7 @@ import { type OperatorRoute, ok, operatorRoute } from '../../kit/http/route.ts'
 import { count, flag, NamedEnum, Nullable, namedObject, Timestamp, text } from '../../kit/http/schema.ts'
 import { KEEP_SECONDS } from './jobs.ts'
 import type { MoveRow } from './move-queries.ts'
-import { requireMove, type StartApp, startMove } from './start.ts'
+import { cancelMove, requireMove, type StartApp, startMove } from './start.ts'
 
 const MoveRecord = namedObject(
   'MerchantMove',
@@ -15,7 +15,7 @@ const MoveRecord = namedObject(
     to: text('The cell that it goes to.', 'west-1'),
     step: NamedEnum('MerchantMoveStep', ['copy', 'clean', 'done'], {
       description:
-        '`copy`: it works in the old cell while it is copied. `clean`: it works in the new cell, and the old copy waits to be deleted. `done`: the old copy is deleted.',
+        '`copy`: it works in the old cell while it is copied. `clean`: it works in the new cell, and the old copy waits to be deleted. `done`: the copy that is not used is deleted.',
     }),
     copiedRows: count('How many rows were copied, without those of the switch.'),
     pauseMs: Nullable(
@@ -28,6 +28,9 @@ const MoveRecord = namedObject(
     ),
     isRefused: flag(
       'Whether a person must look at the problem. The step is repeated after five minutes, or at once when the move is asked for again.',
+    ),
+    isCancelled: flag(
+      'Whether it was cancelled: the merchant stays in the old cell. The copy in the new one is deleted when the step is `done`.',
     ),
     createdAt: Timestamp,
     switchedAt: Nullable(Timestamp, 'Since when it works in the new cell, in UTC. Null before.'),
@@ -43,6 +46,7 @@ const EXAMPLE = {
   pauseMs: 180,
   problem: null,
   isRefused: false,
+  isCancelled: false,
   createdAt: '2026-03-14T09:26:53.589Z',
   switchedAt: '2026-03-14T09:28:12.100Z',
 } as const
@@ -94,6 +98,20 @@ export function moveRoutes(app: StartApp): OperatorRoute[] {
       handle: async ({ params }) =>
         ok('The last move of the merchant.', toRecord(app.cells, await requireMove(app, params.uuid))),
     }),
+    operatorRoute({
+      method: 'POST',
+      path: '/admin/v1/merchants/{uuid}/move/cancel',
+      operationId: 'merchants.cancelMove',
+      summary: 'Cancel the move of a merchant',
+      description:
+        'Before the switch: the merchant stays in its cell, and a job deletes the copy. Refused after the switch. Asked again, it answers how far that is.',
+      params: Params,
+      response: { http: 200, data: MoveRecord },
+      errors: ['validation_failed', 'merchant_not_found'],
+      examples: { data: EXAMPLE },
+      handle: async ({ params }) =>
+        ok('The move is cancelled.', toRecord(app.cells, await cancelMove(app, params.uuid))),
+    }),
   ]
 }
 
@@ -106,6 +124,7 @@ function toRecord({ nameOf }: Pick<Cells, 'nameOf'>, move: MoveRow) {
     pauseMs: move.pauseMs,
     problem: move.problem,
     isRefused: move.isRefused,
+    isCancelled: move.isCancelled,
     createdAt: move.createdAt.toISOString(),
     switchedAt: move.switchedAt?.toISOString() ?? null,
   }

@@ -25,7 +25,7 @@ export interface Run {
   source: ConnectedDb
   target: ConnectedDb
   tables: MovedTable[]
-  /** Aborts when the process stops. */
+  /** Aborts when the process stops, or when another run has begun. */
   signal: AbortSignal
 }
 
@@ -82,7 +82,7 @@ export async function untilUnlocked(
     } catch (error) {
       const isLocked = error instanceof DbUnavailable && error.isRolledBack
       if (!isLocked || tries === GUARD_RETRIES) throw error
-      if (signal.aborted) throw new RunEnded('the process stops')
+      if (signal.aborted) throw new RunEnded('the run was stopped')
       await app.clock.sleep(GUARD_RETRY_MS, signal)
     }
   }

@@ -7,7 +7,7 @@ import { listCellRows, saveCellState } from '../../kit/cells/queries.ts'
 import type { CellState, CellsApp } from '../register.ts'
 import { listCells } from '../register.ts'
 import { findObstacle } from './copyable.ts'
-import { findMove, insertMove, type MoveRow, retryMove } from './move-queries.ts'
+import { cancelMoveOf, findMove, insertMove, type MoveRow, retryMove } from './move-queries.ts'
 
 export type StartApp = Pick<CellsApp, 'unscopedInstanceDb' | 'cells' | 'clock'> & {
   /** Throws if there is no such merchant. */
@@ -30,6 +30,11 @@ export async function startMove(
   const toCell = await requireActive(app, cell)
   const open = await findMove(db, merchantId)
   if (open && open.step !== 'done') {
+    if (open.isCancelled && open.step === 'copy')
+      throw refuse(
+        'uuid',
+        'names a merchant whose last move is being cancelled. Ask again when that has ended.',
+      )
     if (open.toCell === toCell) return (await retryMove(db, merchantId, clock.now())) ?? open
     throw refuse('cell', `must be ${cells.nameOf(open.toCell)}: the merchant is being moved there.`)
   }
@@ -70,6 +75,32 @@ export async function requireMove(app: StartApp, merchantId: string): Promise<Mo
   const move = await findMove(app.unscopedInstanceDb, merchantId)
   if (!move) throw refuse('uuid', 'names a merchant that was never moved.')
   return move
+}
+
+/** The merchant stays where it is, and the copy is deleted. Asked again, it answers how far that is. */
+export async function cancelMove(app: StartApp, merchantId: string): Promise<MoveRow> {
+  const { unscopedInstanceDb: db, clock } = app
+  const found = await requireMove(app, merchantId)
+  if (found.step === 'copy') await requireNotDrained(app, found)
+  const move = (await cancelMoveOf(db, merchantId, clock.now())) ?? (await requireMove(app, merchantId))
+  if (!move.isCancelled) throw refuse('uuid', switchedText(app, move))
+  return move
+}
+
+/** Else the next move would begin at once. */
+async function requireNotDrained(
+  { unscopedInstanceDb: db, cells }: StartApp,
+  { fromCell }: MoveRow,
+): Promise<void> {
+  const row = (await listCellRows(db)).find(({ number }) => number === fromCell)
+  if (row?.state !== 'draining') return
+  const name = cells.nameOf(fromCell)
+  throw refuse('uuid', `names a merchant of ${name}, which is being drained. Activate ${name} first.`)
+}
+
+function switchedText({ cells: { nameOf } }: StartApp, { fromCell, toCell, switchedAt }: MoveRow): string {
+  const since = switchedAt === null ? '' : ` since ${switchedAt.toISOString()}`
+  return `names a merchant that works in ${nameOf(toCell)}${since}: a move is not cancelled after the switch. Move it to ${nameOf(fromCell)} instead.`
 }
 
 /** New merchants are not placed in the cell any more, and those that it has are moved to the active cells. */

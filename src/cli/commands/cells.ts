@@ -1,7 +1,7 @@
 // cowry cells …: the databases with the data of merchants.
 
 import { text as readAll } from 'node:stream/consumers'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { readGivenFile } from '../given-file.ts'
 import { type JsonOption, withJson } from '../options.ts'
 import type { Shell } from '../shell.ts'
@@ -90,11 +90,13 @@ interface Move {
   pauseMs: number | null
   problem: string | null
   isRefused: boolean
+  isCancelled: boolean
 }
 
 interface MoveOptions extends JsonOption {
-  to: string
+  to?: string
   keepSeconds?: string
+  cancel?: true
 }
 
 // Often enough to watch, and rarely enough for the operators' API.
@@ -103,24 +105,42 @@ const WATCH_MS = 500
 function addMove(cells: Command, shell: Shell): void {
   withJson(cells.command('move'))
     .description(
-      'Move a merchant to another cell while it works, and wait until it works there. The old copy is deleted later. If the command is interrupted, the move goes on; run it again to watch it.',
+      'Move a merchant to another cell while it works, and wait until it works there. The old copy is deleted later. If the command is interrupted, the move goes on; run it again to watch it. With --cancel, a move that has not switched is taken back.',
     )
     .argument('<merchant>', 'the UUID of the merchant')
-    .requiredOption('--to <cell>', 'the name of an active cell, or main')
+    .option('--to <cell>', 'the name of an active cell, or main')
     .option(
       '--keep-seconds <seconds>',
       'how long the old copy is kept after the switch, at least 60 (default: 300)',
     )
-    .action(async (merchant: string, options: MoveOptions) => {
+    .addOption(
+      new Option(
+        '--cancel',
+        'take back a move that has not switched: the merchant stays where it is, and the copy is deleted; refused after the switch',
+      ).conflicts(['to', 'keepSeconds']),
+    )
+    .action(async (merchant: string, options: MoveOptions, command: Command) => {
+      if (options.to === undefined && !options.cancel) command.error('error: give --to <cell> or --cancel')
       const path = `/admin/v1/merchants/${encodeURIComponent(merchant)}/move`
-      const keep = options.keepSeconds === undefined ? {} : { keepSeconds: Number(options.keepSeconds) }
-      const started = await shell.callOperator('POST', path, { cell: options.to, ...keep })
-      const response = await watchMove(shell, path, started, options)
+      const response = await (options.cancel ? cancelMove : startMove)(shell, path, options)
       shell.show(response, options, () => renderRecord(response.data as Record<string, unknown>))
     })
 }
 
-/** Prints a line whenever something has changed, until the merchant works in the new cell. */
+async function startMove(shell: Shell, path: string, options: MoveOptions): Promise<Envelope> {
+  const keep = options.keepSeconds === undefined ? {} : { keepSeconds: Number(options.keepSeconds) }
+  const started = await shell.callOperator('POST', path, { cell: options.to, ...keep })
+  const response = await watchMove(shell, path, started, options)
+  if ((response.data as Move).isCancelled) throw moveCancelled(response)
+  return response
+}
+
+async function cancelMove(shell: Shell, path: string, options: MoveOptions): Promise<Envelope> {
+  const cancelled = await shell.callOperator('POST', `${path}/cancel`)
+  return watchMove(shell, path, cancelled, options)
+}
+
+/** Prints a line whenever something has changed, until the merchant works in the new cell, or the copy is deleted. */
 async function watchMove(
   shell: Shell,
   path: string,
@@ -132,11 +152,21 @@ async function watchMove(
     const move = response.data as Move
     if (move.step !== 'copy') return response
     if (move.isRefused) throw moveRefused(response, move)
-    const line = move.problem ?? `${move.copiedRows} rows copied`
+    const line = move.problem ?? progressOf(move)
     if (line !== last && !json) shell.terminal.err(`${line}\n`)
     last = line
     await shell.clock.sleep(WATCH_MS)
   }
+}
+
+function progressOf({ copiedRows, isCancelled }: Move): string {
+  return isCancelled ? 'the copy is deleted' : `${copiedRows} rows copied`
+}
+
+function moveCancelled(response: Envelope): CommandError {
+  const message = 'The merchant works in the old cell: the move was cancelled.'
+  const envelope = { ...response, status: 'error' as const, message, error: { code: 'move_cancelled' } }
+  return new CommandError('move_cancelled', message, envelope)
 }
 
 function moveRefused(response: Envelope, { problem }: Move): CommandError {

@@ -68,6 +68,7 @@ export const ELSEWHERE = [
   'move.after_switch',
   'move.after_leave',
   'move.after_clean',
+  'move.after_undo',
 ] as const satisfies readonly Failpoint[]
 
 type Point = Exclude<Failpoint, (typeof ELSEWHERE)[number]>
