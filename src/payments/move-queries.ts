@@ -132,10 +132,11 @@ moved as (
     and (i.attempt_id is not null or i.proof = 'review' or p.status_reason is distinct from 'outcome_unknown')
     and (
       i.new_attempt is null
-      or not exists (
-        select 1
+      -- Not with exists, for which the planner may read all customers.
+      or (
+        select c.status <> 'blocked'
         from customers c
-        where c.merchant_id = p.merchant_id and c.id = p.customer_id and c.status = 'blocked'
+        where c.merchant_id = p.merchant_id and c.id = p.customer_id
       )
     )
     and (
