@@ -32,7 +32,7 @@ function isPrepared(args: unknown): args is { name: string } & Captured {
   return typeof args === 'object' && args !== null && 'name' in args && 'text' in args && 'values' in args
 }
 
-/** Several reads in one round trip (src/kit/db/shared-reads.ts). */
+/** Several reads in one round trip (src/kit/db/connections/shared-reads.ts). */
 function isPipeline(args: unknown): args is { reads: readonly Captured[] } {
   return typeof args === 'object' && args !== null && 'reads' in args
 }

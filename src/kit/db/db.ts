@@ -4,8 +4,9 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { createBatcher } from './batch.ts'
-import { type SharedRead, sendTogether } from './shared-reads.ts'
-import { isDistributed, markDistributed, type QueryScope, scopeOf, UNSCOPED } from './tenant-query.ts'
+import { createConnectionEpochs, withTimeout } from './connections/epochs.ts'
+import { type SharedRead, sendTogether } from './connections/shared-reads.ts'
+import { isDistributed, type QueryScope, scopeOf, UNSCOPED } from './connections/tenant-query.ts'
 
 export interface Statement<Row> {
   readonly name: string
@@ -142,7 +143,7 @@ export function connectDb(options: DbOptions): ConnectedDb {
     // The only connection keeps its session, with its locks, while a command does other work.
     ...(options.poolSize === 1 && { idleTimeoutMillis: 0 }),
   })
-  const epochs = createConnectionEpochs(pool)
+  const epochs = createConnectionEpochs(pool, ACQUIRE_TIMEOUT_MS)
   const { responseTimeoutMs = RESPONSE_TIMEOUT_MS } = options
   let isClosing = false
   let writes = 0
@@ -284,65 +285,6 @@ async function runStatement<Row>(
   const { rows, rowCount } = await assertReplicated(client, () => scope.send(client, query))
   // A boundary: the row type stands right above its query, and a test prepares each statement against the schema.
   return { rows: rows as Row[], rowCount }
-}
-
-/** The driver stops waiting for the reply after this; without it, it waits without limit. */
-function withTimeout(text: string, timeoutMs: number | undefined) {
-  return { text, query_timeout: timeoutMs }
-}
-
-/** Connections of one epoch lead to the same server, as far as we know. */
-interface ConnectionEpochs {
-  acquire(): Promise<pg.PoolClient>
-  /**
-   * The server of this connection must not be used any more: drops all connections of its epoch and of earlier ones.
-   */
-  retire(client: pg.PoolClient): void
-}
-
-function createConnectionEpochs(pool: pg.Pool): ConnectionEpochs {
-  const epochOf = new WeakMap<pg.PoolClient, number>()
-  const writable = new WeakSet<pg.PoolClient>()
-  let currentEpoch = 0
-  pool.on('connect', (client) => void epochOf.set(client, currentEpoch))
-  // Not with the pool's own verify hook: if the caller's timeout fires during it, the pool leaks the connection.
-  const checkWritable = async (client: pg.PoolClient): Promise<void> => {
-    try {
-      await requireWritable(client)
-    } catch (error) {
-      client.release(true)
-      throw error
-    }
-    writable.add(client)
-  }
-  return {
-    async acquire() {
-      for (;;) {
-        const client = await pool.connect()
-        if (epochOf.get(client) === currentEpoch) {
-          if (!writable.has(client)) await checkWritable(client)
-          return client
-        }
-        client.release(true)
-      }
-    },
-    retire(client) {
-      // Many connections of one epoch detect this at about the same time; newer connections may be right.
-      if (epochOf.get(client) === currentEpoch) currentEpoch += 1
-    },
-  }
-}
-
-const SERVER_KIND = `select
-  current_setting('transaction_read_only') = 'on' as is_read_only,
-  current_setting('citus.propagate_set_commands', true) is not null as is_distributed`
-
-/** After a failover the address may still lead to a read-only server. */
-async function requireWritable(client: pg.PoolClient): Promise<void> {
-  const { rows } = await client.query(withTimeout(SERVER_KIND, ACQUIRE_TIMEOUT_MS))
-  if (rows[0]?.is_distributed) markDistributed(client)
-  if (rows[0]?.is_read_only)
-    throw new Error('the server takes no writes: it is a standby, or was made read-only')
 }
 
 const replicationWarnings = new WeakMap<pg.PoolClient, string>()

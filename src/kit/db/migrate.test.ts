@@ -12,6 +12,10 @@ const db = await testDatabase({ after })
 
 const countApplied = sql<{ count: number }>`select count(*)::integer as count from schema_migrations`
 const selectSetting = sql<{ value: string }>`select current_setting('enable_seqscan') as value`
+const selectVersion = sql<{ version: string }>`select current_setting('server_version_num') as version`
+const MERCHANT = '00000000-0000-7000-8000-00000000a001'
+const explainByEmail = sql`explain select * from customers where merchant_id = $1 and email_key = 'a@example.com'`
+const explainById = sql`explain select * from customers where merchant_id = $1 and id = '${MERCHANT}'`
 await db.script('create table applied as select * from schema_migrations')
 
 describe('a start on a database', () => {
@@ -43,6 +47,20 @@ describe('a start on a database', () => {
       `alter role current_user in database ${new URL(url).pathname.slice(1)} set enable_seqscan = on`,
     )
     assert.deepEqual(await settingOf(), ['on', 'on'])
+  })
+
+  it('lets no plan read every row of a merchant while a table has no statistics', async () => {
+    await db.script(`
+      insert into merchants (id, name, mode, created_at, updated_at) values ('${MERCHANT}', 'Young', 'test', now(), now());
+      insert into customers (merchant_id, id, email, email_key, firstname, lastname, search_text, created_at, updated_at)
+      select '${MERCHANT}', gen_random_uuid(), n || '@example.com', n || '@example.com', 'A', 'B', '', now(), now()
+      from generate_series(1, 40) n`)
+    // Before PostgreSQL 18 statistics cannot be written, only collected.
+    const [server] = await db.query(selectVersion)
+    if (Number(server?.version) < 180_000) await db.script('analyze customers')
+    const plans = await Promise.all([db.query(explainByEmail, [MERCHANT]), db.query(explainById, [MERCHANT])])
+    assert.match(JSON.stringify(plans[0]), /customers_merchant_id_email_key_key/)
+    assert.match(JSON.stringify(plans[1]), /customers_pkey/)
   })
 
   it('refuses a database of version 0.1.0, whose migrations were replaced', async () => {

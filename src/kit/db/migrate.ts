@@ -57,6 +57,35 @@ exception
 end
 $$`
 
+// Without statistics PostgreSQL assumes 200 merchants. On a table of a few hundred rows it then takes any index that begins
+// with the merchant, and reads every row of the merchant with it. Therefore a table that has no statistics yet gets a
+// number of merchants. Before PostgreSQL 18 statistics cannot be written, and plans improve as the pool is used
+// (connections/epochs.ts).
+const ASSUMED_MERCHANTS = 2
+const ASSUME_FEW_MERCHANTS = `
+do $$
+declare
+  found record;
+begin
+  if current_setting('server_version_num')::integer < 180000 then
+    return;
+  end if;
+  for found in
+    select c.relname
+    from pg_class c
+    join pg_attribute a on a.attrelid = c.oid and a.attname = 'merchant_id' and not a.attisdropped
+    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and c.reltuples <= 0
+  loop
+    execute $restore$
+      select pg_restore_attribute_stats(
+        'schemaname', current_schema()::text, 'relname', $1, 'attname', 'merchant_id', 'inherited', false,
+        'null_frac', 0::real, 'avg_width', 16, 'n_distinct', ${ASSUMED_MERCHANTS}::real
+      )$restore$
+    using found.relname::text;
+  end loop;
+end
+$$`
+
 // A database with several cells has a schema for each of them, but the sandbox provider once.
 const ONCE_PER_DATABASE = '0011_sandbox.sql'
 const selectHasSandbox = sql<{
@@ -81,6 +110,7 @@ export async function migrate(db: Db, dir: URL = MIGRATIONS_DIR): Promise<{ appl
     const done = await tx.query(selectApplied)
     const pending = pendingOf(migrations, done)
     for (const migration of pending) await apply(tx, migration)
+    await tx.script(ASSUME_FEW_MERCHANTS)
     return { applied: pending.map((migration) => migration.name) }
   }
   return db.transaction(applyPending, { noTimeout: true })

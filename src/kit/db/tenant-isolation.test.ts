@@ -4,6 +4,7 @@ import { after, describe, it } from 'node:test'
 import pg from 'pg'
 import { NO_POOLER, testDatabaseUrl } from '../../../test/support/database.ts'
 import { dropDatabase, runAsAdmin, withDatabase } from '../../../test/support/template.ts'
+import { scopeOf } from './connections/tenant-query.ts'
 import { connectDb, type Statement, sqlStateOf, type Tx } from './db.ts'
 import { migrate } from './migrate.ts'
 import {
@@ -13,7 +14,6 @@ import {
   requestScoped,
   runAsMerchant,
 } from './tenant-isolation.ts'
-import { scopeOf } from './tenant-query.ts'
 
 const url = await testDatabaseUrl({ after: (work) => after(() => unscopedDb.close().then(work)) })
 // Two connections, so that every test meets the session state that others have left.
