@@ -115,10 +115,14 @@ export async function hasMovingMerchant(db: Db): Promise<boolean> {
 }
 
 const sealStatement = sql<unknown>`
+with known as (
+  select id
+  from merchants
+  where id = any ($1::uuid[])
+)
 insert into archive_boundaries as a (merchant_id, archived_before)
 select id, $2::timestamptz
-from merchants
-where id = any ($1::uuid[])
+from known
 on conflict (merchant_id) do update
 set archived_before = greatest(a.archived_before, excluded.archived_before)
 returning 1`

@@ -6,9 +6,11 @@ import { homeOf } from '../../src/kit/db/homes.ts'
 
 // Of a process of its own: here, other tests have registered theirs.
 const LIST = `
-import './src/app.ts'
-import './src/compose/demo.ts'
-import { allStatements } from './src/kit/db/db.ts'
+import { globSync } from 'node:fs'
+for (const file of globSync('src/**/{queries,*-queries}.ts')) await import('./' + file)
+await import('./src/app.ts')
+await import('./src/compose/demo.ts')
+const { allStatements } = await import('./src/kit/db/db.ts')
 console.log(JSON.stringify(allStatements().map(({ text }) => text)))`
 
 export function statementsOfCells(): string[] {

@@ -48,11 +48,12 @@ function isRefusedAssignment({ text, isOfUpsert }: Assignment, mutable: MutableF
   return isMutable(text, mutable) && (isOfUpsert || namesColumn(text))
 }
 
-const CONDITION_OF_UPDATE = /\bupdate \w+(?: as)?(?: \w+)? set .*? where (.*?)(?: returning .*)?$/
+const CONDITION_OF_CHANGE =
+  /\b(?:update \w+(?: as)?(?: \w+)? set|delete from) .*? where (.*?)(?: returning .*)?$/
 
 /** Whether a condition calls a function with a column that is not immutable. */
 function isRefusedCondition(flat: string, blocks: readonly Block[], mutable: MutableFunctions): boolean {
-  const condition = expand(CONDITION_OF_UPDATE.exec(flat)?.[1] ?? '', blocks)
+  const condition = expand(CONDITION_OF_CHANGE.exec(flat)?.[1] ?? '', blocks)
   const calls = [...condition.matchAll(/\b([a-z_]\w*)(\([^()]*\))/g)]
   return calls.some(([, name = '', values = '']) => mutable.has(name) && namesColumn(values))
 }
@@ -92,9 +93,9 @@ export const SQL_RULES: readonly SqlRule[] = [
     example: `update refunds r set due_at = r.due_at + interval '1 minute' where id = $1`,
   },
   {
-    name: 'builds no JSON from the columns of the rows that it updates',
+    name: 'builds no text or JSON from the columns of the rows that it updates or deletes',
     isBroken: (blocks, mutable) => blocks.some(({ flat }) => isRefusedCondition(flat, blocks, mutable)),
-    example: `update refunds set due_at = $2 where id = $1 and jsonb_build_object('status', status) = $3`,
+    example: `delete from refunds t using found f where t.id = f.id and to_char(t.created_at, '') = f.day`,
   },
   {
     name: 'assigns with case when, not with case of a value',
