@@ -43,13 +43,6 @@ export async function listMisplacedExtensions(db: Tx): Promise<string[]> {
   return (await db.query(selectMisplaced)).map(({ name }) => name)
 }
 
-const selectIsDistributed = citusSql<{ isDistributed: boolean }>`
-select exists (select from citus_schemas where schema_name = $1::regnamespace) as "isDistributed"`
-
-export async function isDistributed(db: Tx, schema: string): Promise<boolean> {
-  return requireRow(await db.query(selectIsDistributed, [schema])).isDistributed
-}
-
 const selectUnlogged = sql<{ name: string }>`
 select c.oid::regclass::text as name
 from pg_class c

@@ -2,6 +2,7 @@
 // in one database, so the URL of each has its own search path.
 
 import { type ConnectedDb, connectDb } from '../kit/db/db.ts'
+import { isDistributedSchema } from '../kit/db/distributed/migrations.ts'
 import { migrate } from '../kit/db/migrate.ts'
 import { applyRowLevelSecurity } from '../kit/db/tenant-isolation.ts'
 import {
@@ -9,7 +10,6 @@ import {
   createSchema,
   distribute,
   findCitusMajor,
-  isDistributed,
   listMisplacedExtensions,
   readNodes,
 } from './citus-queries.ts'
@@ -49,7 +49,7 @@ export async function prepareSchema(url: string, name: string): Promise<void> {
   try {
     await createSchema(db, schema)
     await migrate(db)
-    if (!(await isDistributed(db, schema))) await distribute(db, schema)
+    if (!(await isDistributedSchema(db))) await distribute(db, schema)
     await allowTenantRole(db)
     await applyRowLevelSecurity(db)
   } finally {

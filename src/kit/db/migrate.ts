@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { ADVISORY_LOCKS } from './advisory-locks.ts'
 import { type Db, sql, type Tx } from './db.ts'
+import { isDistributedSchema, runDistributed } from './distributed/migrations.ts'
 
 export const MIGRATIONS_DIR = new URL('../../../migrations/', import.meta.url)
 
@@ -109,17 +110,20 @@ export async function migrate(db: Db, dir: URL = MIGRATIONS_DIR): Promise<{ appl
     await tx.script(CREATE_TABLE)
     const done = await tx.query(selectApplied)
     const pending = pendingOf(migrations, done)
-    for (const migration of pending) await apply(tx, migration)
+    const run = pending.length > 0 && (await isDistributedSchema(tx)) ? runDistributed : runScript
+    for (const migration of pending) await apply(tx, migration, run)
     await tx.script(ASSUME_FEW_MERCHANTS)
     return { applied: pending.map((migration) => migration.name) }
   }
   return db.transaction(applyPending, { noTimeout: true })
 }
 
-async function apply(tx: Tx, migration: Migration): Promise<void> {
+const runScript = (tx: Tx, text: string) => tx.script(text)
+
+async function apply(tx: Tx, migration: Migration, run: typeof runScript): Promise<void> {
   try {
     const isThere = migration.name === ONCE_PER_DATABASE && (await tx.query(selectHasSandbox))[0]?.hasSandbox
-    if (!isThere) await tx.script(migration.text)
+    if (!isThere) await run(tx, migration.text)
     await tx.query(insertApplied, [migration.version, migration.name, migration.checksum])
   } catch (error) {
     throw new Error(`migration ${migration.name} failed: ${error instanceof Error ? error.message : error}`, {
