@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { connectDb, sql } from '../../src/kit/db/db.ts'
+import { ONE_DATABASE } from '../support/cells.ts'
 import type { Document } from '../support/openapi.ts'
 import { LARGER_FORM_ONLY } from '../support/scale.ts'
 import { ADMIN_TOKEN, testService } from '../support/service.ts'
@@ -45,7 +46,7 @@ describe('the chain of the audit log', () => {
   })
   const UNPROTECTED = 'alter table audit_entries disable trigger audit_entries_append_only;'
 
-  it('detects a changed, a removed and an inserted entry', async () => {
+  it('detects a changed, a removed and an inserted entry', ONE_DATABASE, async () => {
     const { uuid } = await service.newMerchant()
     for (const [name, text] of Object.entries(TAMPERED(uuid))) {
       const tamper = db.transaction<RolledBack>(async (tx) => {

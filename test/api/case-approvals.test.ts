@@ -2,20 +2,21 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { addMs } from '../../src/kit/clock.ts'
 import { sql } from '../../src/kit/db/db.ts'
 import type { Api } from '../support/api.ts'
 import { assertApiError } from '../support/assertions.ts'
 import { payWith } from '../support/builders.ts'
 import { caseCalls, dataOf, isReplay, newProposal, requireTwoPeople } from '../support/cases.ts'
+import { ONE_DATABASE } from '../support/cells.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
 const { admin } = service
 const { caseOf, operatorCaseOf, resolve } = caseCalls(service)
-const makeOlder = sql<unknown>`
-update cases
-set proposal = jsonb_set(proposal, '{at}', to_jsonb((proposal ->> 'at')::timestamptz - interval '1 day'))
-where id = $1`
+const makeOlder = sql<unknown>`update cases set proposal = jsonb_set(proposal, '{at}', $2) where id = $1`
+
+const DAY_MS = 24 * 3_600_000
 
 describe('the approval of a second person', () => {
   /** A merchant whose cases from this amount need two people. `key` has the operator create a key of another person. */
@@ -67,9 +68,9 @@ describe('the approval of a second person', () => {
     const { api, key } = await newShop(1250.5)
     const [second, third] = [await key(), await key()]
     const { uuid } = await caseOf(api, (await payWith(api, 'transfer_underpaid')).uuid)
-    dataOf(await resolve(api, uuid, 'accept'))
+    const { proposal } = dataOf(await resolve(api, uuid, 'accept'))
     assertApiError(await resolve(second, uuid, 'return'), 'case_awaiting_approval')
-    await service.db.query(makeOlder, [uuid])
+    await service.db.query(makeOlder, [uuid, JSON.stringify(addMs(new Date(proposal.at), -DAY_MS))])
     const replaced = dataOf(await resolve(second, uuid, 'return'))
     assert.deepEqual([replaced.state, replaced.proposal.resolution], ['awaiting_approval', 'return'])
     assertApiError(await resolve(third, uuid, 'accept'), 'case_awaiting_approval')
@@ -215,7 +216,8 @@ describe('a proof', () => {
     return { api, payment, uuid: (await operatorCaseOf(payment.uuid)).uuid }
   }
 
-  it('proves one payment of a gateway account, also of two concurrent ones', async () => {
+  // Payments of two cells can have the same proof.
+  it('proves one payment of a gateway account, also of two concurrent ones', ONE_DATABASE, async () => {
     const cases = await Promise.all([isUnknown(), isUnknown(), isUnknown()])
     const proof = `ch_${cases[0].uuid}`
     const answers = await Promise.all(cases.map(({ uuid }) => resolve(admin, uuid, 'mark_paid', { proof })))

@@ -10,6 +10,7 @@ import type { Db, Statement } from '../../src/kit/db/db.ts'
 import type { Api } from '../support/api.ts'
 import { chargeBody, initiateBody, newReference, payWith } from '../support/builders.ts'
 import { CASES, dataOf, OPERATOR_CASES } from '../support/cases.ts'
+import { plainAddress } from '../support/cells.ts'
 import { startConsumer } from '../support/consumer.ts'
 import { assertInvariants } from '../support/invariants.ts'
 import { makeLink, payAt } from '../support/links.ts'
@@ -18,7 +19,10 @@ import { createPayer } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
 import { ADMIN_TOKEN, testService } from '../support/service.ts'
 
-const service = await testService({ after }, { cells: 2, isOwn: true, env: { COWRY_POOL_SIZE: '8' } })
+const service = await testService(
+  { after },
+  { cells: 2, cellAddress: plainAddress({ after }), isOwn: true, env: { COWRY_POOL_SIZE: '8' } },
+)
 const { admin, cells } = service
 const shops = [await service.newMerchant(), await service.newMerchant()]
 const cellsOf = await Promise.all(shops.map(({ uuid }) => cells.of(uuid)))

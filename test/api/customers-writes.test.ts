@@ -278,14 +278,14 @@ describe('a blocked customer', () => {
   })
 
   it('applies the transaction that commits first, the block or the payment', async () => {
-    const { api } = await service.newMerchant()
+    const { api, uuid } = await service.newMerchant()
     const { paymentMethod, customer } = await payWith(api, 'card_success')
     const token = paymentMethod.recurringToken
-    const block = sql`update customers set status = 'blocked' where id = $1`
+    const block = sql`update customers set status = 'blocked' where merchant_id = $1 and id = $2`
     const whileBlocking = async (ends: 'commit' | 'rollback', send: () => Promise<ApiResponse>) => {
       let request: Promise<ApiResponse> | undefined
       const blocking = db.transaction(async (tx) => {
-        await tx.query(block, [customer.uuid])
+        await tx.query(block, [uuid, customer.uuid])
         request = send()
         await untilBlocked(tx)
         if (ends === 'rollback') throw new Error('rolled back')

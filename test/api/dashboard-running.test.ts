@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { MOST_RUNNING } from '../../src/dashboard/frame/running.ts'
-import { sql } from '../../src/kit/db/db.ts'
 import { signInAs } from '../support/dashboard.ts'
 import { testService } from '../support/service.ts'
 
@@ -13,7 +12,8 @@ const merchant = await service.newMerchant()
 const busy = await signInAs(service, merchant.uuid)
 const other = await signInAs(service, merchant.uuid, 'viewer')
 
-const lockRefunds = sql`lock table refunds in access exclusive mode`
+// In the cell of the merchant.
+const lockRefunds = `lock table refunds in access exclusive mode -- ${merchant.uuid}`
 const TOO_MANY = 4
 
 /** The first answers, as many as given. */
@@ -28,7 +28,7 @@ function firstOf<Answer>(count: number, requests: readonly Promise<Answer>[]): P
 describe('many pages of one person at once', () => {
   it('are refused beyond the limit with a sentence, while another person gets pages', async () => {
     const pages = await service.db.transaction(async (tx) => {
-      await tx.query(lockRefunds)
+      await tx.script(lockRefunds)
       const opened = Array.from({ length: MOST_RUNNING + TOO_MANY }, () => busy.get('/app/refunds'))
       for (const { http, text, headers } of await firstOf(TOO_MANY, opened)) {
         assert.equal(http, 429)

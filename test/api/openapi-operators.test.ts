@@ -4,6 +4,7 @@ import { API_ERRORS } from '../../src/core/errors.ts'
 import { UNKNOWN_UUID } from '../support/assertions.ts'
 import { payWith } from '../support/builders.ts'
 import { newProposal, requireTwoPeople } from '../support/cases.ts'
+import { plainAddress } from '../support/cells.ts'
 import { signInAs } from '../support/dashboard.ts'
 import { testDatabaseUrl } from '../support/database.ts'
 import { createExampleShapes } from '../support/example-shapes.ts'
@@ -18,7 +19,7 @@ import { testService } from '../support/service.ts'
 
 const PATH = '/admin/v1/openapi.json'
 
-const service = await testService({ after }, { cells: 2 })
+const service = await testService({ after }, { cells: 2, cellAddress: plainAddress({ after }) })
 const answer = await service.admin.get(PATH)
 const document: Document = answer.body
 const operations = operationsOf(document)

@@ -22,6 +22,9 @@ export const TEST_CELLS = CLUSTER_URL ? 3 : Number(process.env.COWRY_TEST_CELLS 
 /** For a test of what only one database has: the statements that it is asked, or one chain of the audit log. */
 export const ONE_DATABASE = { skip: TEST_CELLS === 1 ? false : 'it is about one database' }
 
+/** For a test that moves merchants: a cell on Citus refuses it. */
+export const plainAddress = (t: Cleanup) => async (url: string) => (CLUSTER_URL ? testDatabaseUrl(t) : url)
+
 /** Adds cells to an instance that is not started yet, so that it has this many. */
 export async function addTestCells(
   t: Cleanup,

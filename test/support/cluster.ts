@@ -55,6 +55,7 @@ async function empty(url: string): Promise<void> {
     // Without triggers, of which those of tables that are only appended to refuse it. A truncate is a trigger of Citus itself.
     await client.query('set local session_replication_role = replica')
     for (const { name } of rows) await client.query(`delete from ${name}`)
+    await client.query('update invariant_checks set started_at = now(), finished_at = null, report = null')
     await client.query('commit')
   } finally {
     await client.end()

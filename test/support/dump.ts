@@ -9,22 +9,22 @@ export interface StoredValue {
 }
 
 const selectTables = sql<{ name: string }>`
-select format('%I.%I', table_schema, table_name) as name
+select case when table_schema = current_schema() then format('%I', table_name) else format('%I.%I', table_schema, table_name) end as name
 from information_schema.tables
-where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')
+where table_type = 'BASE TABLE' and table_schema in (current_schema(), 'sandbox')
 order by name`
 
 /** Every value of every column of every table; bytes as hexadecimal text. */
 export async function dumpDatabase(db: Db): Promise<StoredValue[]> {
   const values: StoredValue[] = []
-  for (const { name } of await db.query(selectTables)) {
+  // With several cells, each has the same tables.
+  for (const name of new Set((await db.query(selectTables)).map((row) => row.name))) {
     const rows = await db.query(
       sql<{ row: Record<string, unknown> }>`select to_jsonb(t) as row from ${name} t`,
     )
-    const table = name.replace(/^public\./, '')
     for (const { row } of rows)
       for (const [column, value] of Object.entries(row))
-        if (value !== null) values.push({ column: `${table}.${column}`, text: textOf(value) })
+        if (value !== null) values.push({ column: `${name}.${column}`, text: textOf(value) })
   }
   return values
 }
