@@ -4,6 +4,7 @@ import {
   type CopiedRow,
   deleteKeyed,
   deleteLate,
+  deleteLookups,
   insertRows,
   type KeyedRows,
   readKeyed,
@@ -60,10 +61,14 @@ const MOST_CHANGES = 20_000
 /** So few that they can be copied during the switch. */
 const FEW_CHANGES = 500
 
-/** Copies what has changed, until little is left. */
-export async function catchUp(run: Run): Promise<void> {
+const FEWEST_CHANGES = 20
+const MOST_ROUNDS = 20
+
+/** Copies what has changed, until little is left; the more tries of the switch there were, the less, if it can be done. */
+export async function catchUp(run: Run, tries = 1): Promise<void> {
   const { move, source, target, tables, signal } = run
-  for (;;) {
+  const few = Math.max(FEWEST_CHANGES, FEW_CHANGES >> (tries - 1))
+  for (let rounds = 1; ; rounds += 1) {
     if (signal.aborted) throw new RunEnded('the run was stopped')
     const changes = await listChanges(source, move.merchantId, MOST_CHANGES)
     if (changes.length === 0) return
@@ -77,13 +82,14 @@ export async function catchUp(run: Run): Promise<void> {
     }
     const ids = changes.map(({ id }) => id)
     await deleteChanges(source, move.merchantId, ids)
-    if (changes.length < FEW_CHANGES) return
+    if (changes.length < (rounds < MOST_ROUNDS ? few : FEW_CHANGES)) return
   }
 }
 
-/** What a run that has failed during the switch may have left in the new cell. */
+/** What a switch that has failed may have left in the new cell. */
 export function deleteLateRows(run: Run): Promise<void> {
   return inGuardedCell(run, run.target, 'incoming', async (tx) => {
+    await deleteLookups(tx, run.move.merchantId)
     for (const table of run.tables)
       if (table.late !== undefined) await deleteLate(tx, table, run.move.merchantId)
   })

@@ -19,10 +19,8 @@ set local statement_timeout = 0`
 
 /** While writes wait, nothing may take long; if this process stalls, the server ends the transaction, and they go on. */
 export const SWITCHING = `
-${COPYING};
 set local lock_timeout = 300;
-set local statement_timeout = 800;
-set local idle_in_transaction_session_timeout = 1500`
+set local idle_in_transaction_session_timeout = 1000`
 
 const saveStateStatement = sql<unknown>`
 insert into moving_merchants as m (merchant_id, state, fence)

@@ -2,6 +2,7 @@
 
 import { countMerchantsByCell, listCellRows } from '../../kit/cells/queries.ts'
 import { addMs } from '../../kit/clock.ts'
+import type { ConnectedDb } from '../../kit/db/db.ts'
 import type { Job } from '../../kit/jobs.ts'
 import { errorFields } from '../../kit/observability/log.ts'
 import { describeTables } from './copy-queries.ts'
@@ -37,7 +38,7 @@ async function moveNext(app: MovesApp, signal: AbortSignal): Promise<number> {
   if (!move) return 0
   const again = await withLease({ app, move }, async (replaced) => {
     try {
-      return await runMove(await openRun(app, move, AbortSignal.any([signal, replaced])))
+      return await withRun(app, move, AbortSignal.any([signal, replaced]), runMove)
     } catch (error) {
       return giveUp(app, move, error)
     }
@@ -56,9 +57,27 @@ function againAt({ clock }: MovesApp, again: Date | Failed): Date {
   return addMs(clock.now(), again.problem === null ? 0 : AGAIN_AFTER_MS)
 }
 
-async function openRun(app: MovesApp, move: MoveRow, signal: AbortSignal): Promise<Run> {
-  const [source, target] = [app.cells.open(move.fromCell), app.cells.open(move.toCell)]
-  return { app, move, source, target, tables: await describeTables(source), signal }
+// The switch, the state of the merchant in the old cell beside it, and one to spare.
+const CONNECTIONS = 3
+
+async function withRun<Result>(
+  app: MovesApp,
+  move: MoveRow,
+  signal: AbortSignal,
+  work: (run: Run) => Promise<Result>,
+): Promise<Result> {
+  const opened = new Map<number, ConnectedDb>()
+  const open = (cell: number): ConnectedDb => {
+    const db = opened.get(cell) ?? app.cells.open(cell).apart(CONNECTIONS)
+    opened.set(cell, db)
+    return db
+  }
+  try {
+    const [instance, source, target] = [open(0), open(move.fromCell), open(move.toCell)]
+    return await work({ app, move, instance, source, target, tables: await describeTables(source), signal })
+  } finally {
+    for (const db of opened.values()) await db.close()
+  }
 }
 
 function giveUp({ log }: MovesApp, { merchantId }: MoveRow, error: unknown): Failed {

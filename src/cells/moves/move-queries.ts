@@ -21,6 +21,8 @@ export interface MoveRow {
   isRefused: boolean
   /** The merchant stays in the old cell. Set before the switch only. */
   isCancelled: boolean
+  /** How many switches were ended, because writes would have waited too long. */
+  switchTries: number
   pauseMs: number | null
   epoch: bigint | null
   createdAt: Date
@@ -30,7 +32,7 @@ export interface MoveRow {
 
 const COLUMNS = `
   merchant_id as "merchantId", from_cell as "fromCell", to_cell as "toCell", step, fence, keep_seconds as "keepSeconds", copied_until as "copiedUntil",
-  copied_rows as "copiedRows", problem, is_refused as "isRefused", is_cancelled as "isCancelled", pause_ms as "pauseMs", epoch, created_at as "createdAt",
+  copied_rows as "copiedRows", problem, is_refused as "isRefused", is_cancelled as "isCancelled", switch_tries as "switchTries", pause_ms as "pauseMs", epoch, created_at as "createdAt",
   switched_at as "switchedAt", finished_at as "finishedAt"`
 
 const selectMove = sql<MoveRow>`
@@ -53,7 +55,7 @@ from (select ${PLACE} as cell) p
 where p.cell <> $2::integer
 on conflict (merchant_id) do update
 set from_cell = excluded.from_cell, to_cell = excluded.to_cell, step = 'copy', keep_seconds = excluded.keep_seconds, leased_until = excluded.leased_until,
-  copied_until = null, copied_rows = 0, problem = null, is_refused = false, is_cancelled = false, pause_ms = null, created_at = excluded.created_at,
+  copied_until = null, copied_rows = 0, problem = null, is_refused = false, is_cancelled = false, switch_tries = 0, pause_ms = null, created_at = excluded.created_at,
   switched_at = null, finished_at = null
 where m.step = 'done'
 returning ${COLUMNS}`
@@ -132,6 +134,17 @@ export async function saveProblem(
   await db.query(problemStatement, [merchantId, fence, problem, againAt, isRefused])
 }
 
+const switchTryStatement = sql<unknown>`
+update merchant_moves
+set switch_tries = switch_tries + 1, problem = $3
+where merchant_id = $1 and fence = $2
+returning 1`
+
+/** Counts a switch that was ended. False if another run has begun. */
+export async function saveSwitchTry(db: Tx, { merchantId, fence }: Run, problem: string): Promise<boolean> {
+  return (await db.query(switchTryStatement, [merchantId, fence, problem])).length > 0
+}
+
 const retryStatement = sql<MoveRow>`
 update merchant_moves
 set problem = null, is_refused = false, leased_until = $2
@@ -194,14 +207,22 @@ on conflict do nothing`
  * From now on the merchant is in the new cell. Undefined if another run has begun, or if it was not in the old one; else the
  * new state of placement.
  */
-export function switchPlacement(db: Db, move: MoveRow, now: Date): Promise<bigint | undefined> {
+export function switchPlacement(
+  db: Db,
+  move: MoveRow,
+  now: Date,
+  limited = (tx: Tx) => tx,
+): Promise<bigint | undefined> {
   const { merchantId, fence, fromCell, toCell } = move
-  return db.transaction(async (tx) => {
+  return db.transaction(async (whole) => {
+    const tx = limited(whole)
     const { epoch } = requireRow(await tx.query(raiseEpochStatement))
     if ((await tx.query(switchStatement, [merchantId, fence, epoch, now])).length === 0) return undefined
     if (toCell === 0) await tx.query(unplaceStatement, [merchantId])
     else await tx.query(placeStatement, [merchantId, toCell, now])
     await tx.query(addSuccessorsStatement, [fromCell, toCell])
+    // A commit that is cancelled may have been made.
+    await whole.script('set local statement_timeout to default')
     return epoch
   })
 }

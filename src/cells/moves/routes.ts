@@ -18,6 +18,9 @@ const MoveRecord = namedObject(
         '`copy`: it works in the old cell while it is copied. `clean`: it works in the new cell, and the old copy waits to be deleted. `done`: the copy that is not used is deleted.',
     }),
     copiedRows: count('How many rows were copied, without those of the switch.'),
+    switchTries: count(
+      'How many switches were ended, because its writes would have waited for more than a second. They go on, and the switch is tried again.',
+    ),
     pauseMs: Nullable(
       Type.Integer(),
       'How long its writes have waited for the switch, in milliseconds. Null before the switch.',
@@ -43,6 +46,7 @@ const EXAMPLE = {
   to: 'west-1',
   step: 'clean',
   copiedRows: 214_000,
+  switchTries: 0,
   pauseMs: 180,
   problem: null,
   isRefused: false,
@@ -121,6 +125,7 @@ function toRecord({ nameOf }: Pick<Cells, 'nameOf'>, move: MoveRow) {
     to: nameOf(move.toCell),
     step: move.step,
     copiedRows: Number(move.copiedRows),
+    switchTries: move.switchTries,
     pauseMs: move.pauseMs,
     problem: move.problem,
     isRefused: move.isRefused,

@@ -22,6 +22,8 @@ export interface MovesApp {
 export interface Run {
   app: MovesApp
   move: MoveRow
+  /** With connections of the run, as the cells: those of requests may all be held by writes that wait for the switch. */
+  instance: Db
   source: ConnectedDb
   target: ConnectedDb
   tables: MovedTable[]
@@ -45,11 +47,10 @@ export function inGuardedCell<Result>(
   db: ConnectedDb,
   state: MovingState,
   work: (tx: Tx) => Promise<Result>,
-  settings: string = COPYING,
 ): Promise<Result> {
   return db.transaction(
     async (tx) => {
-      await tx.script(settings)
+      await tx.script(COPYING)
       requireRun(await lockMovingState(tx, move, state))
       return work(tx)
     },

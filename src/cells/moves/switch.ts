@@ -3,124 +3,140 @@
 
 import { admitMerchant, reopenMerchant } from '../../kit/cells/moving-queries.ts'
 import { waitForEpoch } from '../../kit/cells/processes.ts'
-import type { Clock } from '../../kit/clock.ts'
 import { DbUnavailable, type Tx } from '../../kit/db/db.ts'
-import { catchUp, groupChanges } from './copy.ts'
-import {
-  deleteKeyed,
-  deleteLate,
-  deleteLookups,
-  digestKeyed,
-  digestLate,
-  insertLookups,
-  insertRows,
-  type KeyedRows,
-  parkLate,
-  readKeyed,
-  readLate,
-  readLookups,
-} from './copy-queries.ts'
-import { listChanges, lockWrites, SWITCHING, saveMovingState } from './guard-queries.ts'
-import { savePause, switchPlacement } from './move-queries.ts'
-import { inGuardedCell, MoveRefused, type Run, requireRun } from './run.ts'
+import { catchUp, deleteLateRows } from './copy.ts'
+import { deleteLate, deleteLookups, parkLate } from './copy-queries.ts'
+import { COPYING, lockWrites, SWITCHING, saveMovingState } from './guard-queries.ts'
+import { copyLast, warmUp } from './last-copy.ts'
+import { savePause, saveSwitchTry, switchPlacement } from './move-queries.ts'
+import { ACKNOWLEDGED_WITHIN_MS, createPause, type Pause, SwitchTooLong, withinPause } from './pause.ts'
+import { inGuardedCell, type Run, RunEnded, requireRun } from './run.ts'
 import { KEPT_LATE, type MovedTable, PARKED } from './tables.ts'
-
-/** Writes wait for a second at most; what follows the copy takes the rest. */
-const COPY_WITHIN_MS = 600
-const ACKNOWLEDGED_WITHIN_MS = 300
-const MOST_CHANGES = 100_000
-
-/** Nothing was switched, and the writes go on. */
-class SwitchTooLong extends Error {}
 
 const MOST_TRIES = 10
 const TRY_AGAIN_MS = 500
+const LONGEST_BACKOFF_MS = 15_000
+
+const backoffMs = (tries: number) => Math.min(TRY_AGAIN_MS * 2 ** (tries - 1), LONGEST_BACKOFF_MS)
 
 /** Copies what has changed and switches, again if writes would have waited too long. */
 export async function switchSoon(run: Run): Promise<void> {
-  const { app, signal } = run
+  const { app, move, instance, signal } = run
   for (let tries = 1; ; tries += 1) {
-    await catchUp(run)
+    await catchUp(run, tries)
     try {
-      return await switchCells(run)
+      return await trySwitch(run)
     } catch (error) {
-      const isLate = error instanceof SwitchTooLong || (error instanceof DbUnavailable && error.isRolledBack)
-      if (!isLate || tries === MOST_TRIES) throw error
-      await app.clock.sleep(TRY_AGAIN_MS, signal)
+      if (!isNotSwitched(error)) throw error
+      await deleteLateRows(run)
+      requireRun(await saveSwitchTry(instance, move, error.message))
+      if (tries === MOST_TRIES) throw error
+      await app.clock.sleep(backoffMs(tries), signal)
     }
   }
 }
 
-async function switchCells(run: Run): Promise<void> {
-  const { app, move, source } = run
+/** Whether the server or this process has ended the switch for its duration, so that nothing of it was done. */
+function isNotSwitched(error: unknown): error is Error {
+  return error instanceof SwitchTooLong || (error instanceof DbUnavailable && error.isRolledBack)
+}
+
+/** One try of the switch. */
+interface Try {
+  pause: Pause
+  /** The rows are copied; goes on for a moment if the pause has ended. */
+  copied?: Promise<void>
+  /** The old cell refuses the merchant. */
+  closed?: Promise<void>
+}
+
+async function trySwitch(run: Run): Promise<void> {
+  const { app, move, source, instance } = run
   const pause = createPause(app.clock)
+  const one: Try = { pause }
   let isSwitched = false
-  // It is run again after a deadlock: then the switch may have been made.
-  await source.transaction(
-    async (gate) => {
-      if (isSwitched) return
-      await gate.script(SWITCHING)
-      await copyClosed(run, gate, pause)
-      // If its outcome stays unknown, the merchant stays closed until a process that meets it has asked the instance.
-      const epoch = await switchPlacement(app.unscopedInstanceDb, move, app.clock.now())
-      requireRun(epoch !== undefined)
-      isSwitched = true
-      move.epoch = epoch ?? null
-      await app.failpoints.hit('move.after_switch')
-      await leaveCell(run)
-    },
-    { noTimeout: true },
-  )
-  await savePause(app.unscopedInstanceDb, move, pause.elapsedMs())
-}
-
-interface Pause {
-  begin(): void
-  elapsedMs(): number
-  /** Throws if the writes would wait too long. */
-  check(): void
-}
-
-function createPause(clock: Clock): Pause {
-  let beganAt: number | undefined
-  const elapsedMs = () => (beganAt === undefined ? 0 : clock.now().getTime() - beganAt)
-  return {
-    begin: () => {
-      beganAt = clock.now().getTime()
-    },
-    elapsedMs,
-    check: () => {
-      if (elapsedMs() > COPY_WITHIN_MS)
-        throw new SwitchTooLong(`the last rows took ${elapsedMs()} ms; the limit is ${COPY_WITHIN_MS}`)
-    },
-  }
-}
-
-/** Lets the writes wait and makes the copies equal. The writes go on if that fails. */
-async function copyClosed(run: Run, gate: Tx, pause: Pause): Promise<void> {
-  const { app, move, source, target } = run
-  const copy = async (tx: Tx): Promise<void> => {
-    const both = { source: gate, target: tx }
-    await warmUp(run, both)
-    pause.begin()
-    await lockWrites(gate, move.merchantId)
-    requireRun(await saveMovingState(source, move, 'closing'))
-    await app.failpoints.hit('move.after_close')
-    await copyLast(run, both, pause)
+  const switchIn = async (gate: Tx): Promise<void> => {
+    if (isSwitched) return
+    requireFirst(pause)
+    move.epoch = await decide(run, gate, one)
+    isSwitched = true
+    await app.failpoints.hit('move.after_switch')
+    await leaveCell(run)
   }
   try {
-    await inGuardedCell(run, target, 'incoming', copy, SWITCHING)
-    await app.failpoints.hit('move.after_last_copy')
+    await source.transaction(switchIn, { noTimeout: true })
   } catch (error) {
-    await reopenMerchant(source, move.merchantId, move.fence)
+    // What follows the switch is completed by the next step.
+    if (!isSwitched || !(error instanceof DbUnavailable)) throw error
+  } finally {
+    pause.end()
+    await one.copied?.catch(() => undefined)
+  }
+  await savePause(instance, move, pause.elapsedMs())
+}
+
+/** A transaction is run again after a deadlock, but the pause has been used up. */
+function requireFirst(pause: Pause): void {
+  if (pause.hasBegun()) throw new SwitchTooLong('the switch was rolled back, and is tried again')
+}
+
+/** Returns the new state of placement. The writes go on in the old cell if it fails. */
+async function decide(run: Run, gate: Tx, one: Try): Promise<bigint> {
+  const { app, instance, move } = run
+  const { pause } = one
+  let isUnknown = false
+  try {
+    await gate.script(COPYING)
+    one.copied = inGuardedCell(run, run.target, 'incoming', (tx) => copyClosed(run, gate, tx, one))
+    await pause.limit(one.copied)
+    await app.failpoints.hit('move.after_last_copy')
+    isUnknown = true
+    const within = (tx: Tx) => withinPause(tx, pause)
+    const epoch = await switchPlacement(instance, move, app.clock.now(), within)
+    isUnknown = false
+    if (epoch === undefined) throw new RunEnded('another run of the move has begun')
+    return epoch
+  } catch (error) {
+    pause.end()
+    // The merchant then stays closed until a process that meets it has asked the instance.
+    if (isUnknown && !isNotSwitched(error)) throw error
+    await reopen(run, one)
     throw error
   }
 }
 
+async function reopen({ source, move }: Run, { closed }: Try): Promise<void> {
+  await closed?.catch(() => undefined)
+  await reopenMerchant(source, move.merchantId, move.fence)
+}
+
+/** Lets the writes wait and makes the copies equal. */
+async function copyClosed(run: Run, gate: Tx, tx: Tx, one: Try): Promise<void> {
+  const { app, move } = run
+  const { pause } = one
+  requireFirst(pause)
+  await warmUp(run, { source: gate, target: tx })
+  for (const side of [gate, tx]) await side.script(SWITCHING)
+  const both = { source: withinPause(gate, pause), target: withinPause(tx, pause) }
+  pause.begin()
+  await lockWrites(both.source, move.merchantId)
+  one.closed = close(run, pause)
+  await one.closed
+  await app.failpoints.hit('move.after_close')
+  await copyLast(run, both)
+}
+
+/** By itself, so that the merchant stays closed if this process dies. */
+function close({ source, move }: Run, pause: Pause): Promise<void> {
+  return source.transaction(async (tx) =>
+    requireRun(await saveMovingState(withinPause(tx, pause), move, 'closing')),
+  )
+}
+
 /** What comes after the switch. It is repeated if the process dies. */
-async function leaveCell({ app, move, source, target }: Run): Promise<void> {
-  const { unscopedInstanceDb: db, clock } = app
-  await waitForEpoch({ db, clock }, move.epoch ?? 0n, ACKNOWLEDGED_WITHIN_MS)
+async function leaveCell({ app, instance, move, source, target }: Run): Promise<void> {
+  const { clock } = app
+  await waitForEpoch({ db: instance, clock }, move.epoch ?? 0n, ACKNOWLEDGED_WITHIN_MS)
   await admitMerchant(target, move.merchantId)
   await saveMovingState(source, move, 'gone')
 }
@@ -140,56 +156,4 @@ async function disarm(tx: Tx, table: MovedTable, merchantId: string): Promise<vo
   const parked = PARKED[table.name]
   if (parked === undefined) await deleteLate(tx, table, merchantId)
   else await parkLate(tx, table, merchantId, parked)
-}
-
-interface Both {
-  source: Tx
-  target: Tx
-}
-
-const lateTables = ({ tables }: Run) => tables.filter((table) => table.late !== undefined)
-
-/** The same reads as during the pause: these connections then know the tables, and the rows are in memory. */
-async function warmUp(run: Run, { source, target }: Both): Promise<void> {
-  const { merchantId } = run.move
-  await readLate(source, lateTables(run), merchantId)
-  for (const db of [source, target]) await digestLate(db, lateTables(run), merchantId)
-}
-
-/** Reads under the lock, so nothing changes any more. */
-async function copyLast(run: Run, both: Both, pause: Pause): Promise<void> {
-  const { source, target } = both
-  const { merchantId } = run.move
-  const changes = await listChanges(source, merchantId, MOST_CHANGES)
-  if (changes.length === MOST_CHANGES) throw new SwitchTooLong('too many changes since the copy')
-  await copyChanged(groupChanges(run.tables, changes), both, pause)
-  const late = lateTables(run)
-  const rows = await readLate(source, late, merchantId)
-  pause.check()
-  await insertRows(target, rows)
-  pause.check()
-  await requireEqual(both, (db) => digestLate(db, late, merchantId))
-  await insertLookups(target, await readLookups(source, merchantId))
-  pause.check()
-}
-
-async function copyChanged(
-  changed: readonly KeyedRows[],
-  { source, target }: Both,
-  pause: Pause,
-): Promise<void> {
-  if (changed.length === 0) return
-  await deleteKeyed(target, changed)
-  await insertRows(target, await readKeyed(source, changed))
-  pause.check()
-  await requireEqual({ source, target }, (db) => digestKeyed(db, changed))
-  pause.check()
-}
-
-/** Each digest begins with the name of its table. */
-async function requireEqual({ source, target }: Both, digest: (db: Tx) => Promise<string[]>): Promise<void> {
-  const [one, other] = await Promise.all([digest(source), digest(target)])
-  const differing = one.filter((digest, index) => digest !== other[index])
-  if (differing.length === 0) return
-  throw new MoveRefused(`the copies differ after the last changes: ${differing.join(', ')}`)
 }

@@ -87,6 +87,7 @@ interface Move {
   to: string
   step: 'copy' | 'clean' | 'done'
   copiedRows: number
+  switchTries: number
   pauseMs: number | null
   problem: string | null
   isRefused: boolean
@@ -152,15 +153,17 @@ async function watchMove(
     const move = response.data as Move
     if (move.step !== 'copy') return response
     if (move.isRefused) throw moveRefused(response, move)
-    const line = move.problem ?? progressOf(move)
+    const line = [progressOf(move), move.problem].filter(Boolean).join('; ')
     if (line !== last && !json) shell.terminal.err(`${line}\n`)
     last = line
     await shell.clock.sleep(WATCH_MS)
   }
 }
 
-function progressOf({ copiedRows, isCancelled }: Move): string {
-  return isCancelled ? 'the copy is deleted' : `${copiedRows} rows copied`
+function progressOf({ copiedRows, switchTries, isCancelled }: Move): string {
+  if (isCancelled) return 'the copy is deleted'
+  const tries = switchTries === 0 ? '' : `, ${switchTries} switches ended`
+  return `${copiedRows} rows copied${tries}`
 }
 
 function moveCancelled(response: Envelope): CommandError {

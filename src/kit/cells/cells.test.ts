@@ -98,6 +98,7 @@ describe('the routed handle', () => {
       audited: (actor) => handle(` by ${actor}`),
       poolStats: () => ({ total: 0, idle: 0, waiting: 0 }),
       writeCount: () => 0,
+      apart: () => namedDb(name),
     }
   }
   const routed = routedDb({ follow, open: (cell) => namedDb(`cell ${cell}`) })

@@ -88,6 +88,8 @@ export interface ConnectedDb extends ScopableDb {
   poolStats(): PoolStats
   /** How many statements and transactions of this process have committed that may have changed rows. */
   writeCount(): number
+  /** Connections of their own to the same database, for work that must not wait for the others. The caller closes them. */
+  apart(poolSize: number): ConnectedDb
 }
 
 /** The database was unreachable, or its reply did not arrive: a statement may or may not have been committed. */
@@ -247,6 +249,7 @@ export function connectDb(options: DbOptions): ConnectedDb {
     audited: (audit) => dbFor(scopeOf(undefined, audit)),
     poolStats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     writeCount: () => writes,
+    apart: (poolSize) => connectDb({ ...options, poolSize }),
   }
 }
 
@@ -359,8 +362,7 @@ function isConnectionError(error: unknown): boolean {
 
 /** The SQLSTATE of a server error, such as 23505 for a unique violation. */
 export function sqlStateOf(error: unknown): string | undefined {
-  if (!(error instanceof pg.DatabaseError)) return undefined
-  return error.code
+  return error instanceof pg.DatabaseError ? error.code : undefined
 }
 
 /** Raised by guard_moving_merchant, a function of the migrations. */
