@@ -165,11 +165,7 @@ describe('the group commit', () => {
     /** A sleeper wakes up when the test says that so many milliseconds have passed. */
     function sleepyClock() {
       const sleepers: { ms: number; wake: () => void }[] = []
-      const sleep = (ms: number, signal?: AbortSignal) =>
-        new Promise<void>((wake) => {
-          sleepers.push({ ms, wake })
-          signal?.addEventListener('abort', () => wake())
-        })
+      const sleep = (ms: number) => new Promise<void>((wake) => void sleepers.push({ ms, wake }))
       const pass = async (ms: number) => {
         for (const sleeper of sleepers.splice(0)) {
           if (sleeper.ms <= ms) sleeper.wake()
@@ -213,6 +209,23 @@ describe('the group commit', () => {
         assert.equal(await result, `did ${n}`)
         await nextTurn()
       }
+    })
+
+    it('does not linger when half of the batch target is queued', async () => {
+      const { clock } = sleepyClock()
+      const linger = { clock, lingerMs: 3, overlapAfterMs: 25, batchTarget: 4 }
+      const { enqueue, endAll, runs, sizes } = setup({ concurrency: 2, linger })
+      const first = enqueue(1)
+      await nextTurn()
+      const next = [2, 3].map(enqueue)
+      await nextTurn()
+      assert.deepEqual(sizes(), [1])
+      runs[0]?.end()
+      assert.equal(await first, 'did 1')
+      await nextTurn()
+      assert.deepEqual(sizes(), [1, 2])
+      await endAll()
+      assert.equal((await Promise.all(next)).length, 2)
     })
 
     it('stops lingering once the batch target is reached', async () => {

@@ -24,7 +24,7 @@ export interface Linger {
   lingerMs: number
   /** Starts another batch beside one that has run this long: it may wait for the disk or for a locked row. */
   overlapAfterMs: number
-  /** The linger ends early once so many callers are queued. */
+  /** The linger ends early once so many callers are queued, and does not begin with half of them. */
   batchTarget: number
 }
 
@@ -84,19 +84,21 @@ export function createBatcher<Item, Result>(
 
   const flushAndLinger = async (batch: PendingItem<Item, Result>[]): Promise<void> => {
     if (!linger) return
-    const { clock, lingerMs, overlapAfterMs } = linger
+    const { clock, lingerMs, overlapAfterMs, batchTarget } = linger
     const self = Symbol()
     const stopLingering = () => {
       if (latestBatch === self) latestBatch = undefined
       pump()
     }
     latestBatch = self
-    const ended = new AbortController()
-    void clock.sleep(overlapAfterMs, ended.signal).then(() => ended.signal.aborted || stopLingering())
+    let isRunning = true
+    // Not cancelled when the batch ends: aborting a sleep costs more than a batch of one.
+    void clock.sleep(overlapAfterMs).then(() => isRunning && stopLingering())
     await flush(batch)
-    ended.abort()
-    // After a batch of one there is no sign of concurrency, so there is nothing to wait for.
-    if (batch.length > 1 || queue.length > 0) await clock.sleep(lingerMs)
+    isRunning = false
+    // After a batch of one there is no sign of concurrency, and half a batch is worth its statement: nothing to wait for.
+    const isHalfFull = queue.length >= batchTarget / 2
+    if (!isHalfFull && (batch.length > 1 || queue.length > 0)) await clock.sleep(lingerMs)
     stopLingering()
   }
 
