@@ -2,6 +2,8 @@
 // It is derived from the payment's UUIDv7, so a payment is found by it without an index: the milliseconds of the id give
 // the range, and its last three digits tell payments of one millisecond apart. The last character is a check.
 
+import { uuidTime } from '../ids.ts'
+
 /** Without 0 O 1 I L, and without S and B, which look like 5 and 8. The length, 29, is prime. */
 const ALPHABET = '23456789ACDEFGHJKMNPQRTUVWXYZ'
 const BASE = ALPHABET.length
@@ -9,15 +11,17 @@ const LENGTH = 11
 const GROUP = 4
 
 // 2024-01-01: with 40 bits of milliseconds the codes repeat from 2058 on.
-const EPOCH_MS = 1_704_067_200_000n
+const EPOCH_MS = 1_704_067_200_000
+const MS_BITS = 40
 const TAIL_BITS = 12n
 const TAIL_MASK = (1n << TAIL_BITS) - 1n
-const MS_BITS = 40
+const TAIL_DIGITS = 3
 
 export function receiptCodeOf(paymentId: string): string {
-  const bits = BigInt(`0x${paymentId.replaceAll('-', '')}`)
-  const ms = BigInt.asUintN(MS_BITS, (bits >> 80n) - EPOCH_MS)
-  const digits = toDigits((ms << TAIL_BITS) | (bits & TAIL_MASK))
+  const tail = paymentId.slice(-TAIL_DIGITS)
+  const ms = modulo(uuidTime(paymentId).getTime() - EPOCH_MS, 2 ** MS_BITS)
+  // 52 bits, which a number holds exactly.
+  const digits = toDigits(ms * 16 ** TAIL_DIGITS + Number.parseInt(tail, 16))
   const text = [...digits, checkOf(digits)].map((digit) => ALPHABET[digit]).join('')
   return text.replace(/.{4}(?=.)/g, '$&-')
 }
@@ -39,20 +43,21 @@ export function readReceiptCode(text: string): ReceiptTarget | undefined {
   if (check !== checkOf(digits)) return undefined
   const value = digits.reduce((sum, digit) => sum * BigInt(BASE) + BigInt(digit), 0n)
   if (BigInt.asUintN(MS_BITS, value >> TAIL_BITS) !== value >> TAIL_BITS) return undefined
-  const ms = (value >> TAIL_BITS) + EPOCH_MS
+  const ms = (value >> TAIL_BITS) + BigInt(EPOCH_MS)
   return {
     first: toUuid(ms << 80n),
     last: toUuid(((ms + 1n) << 80n) - 1n),
-    tail: (value & TAIL_MASK).toString(16).padStart(3, '0'),
+    tail: (value & TAIL_MASK).toString(16).padStart(TAIL_DIGITS, '0'),
   }
 }
 
-function toDigits(value: bigint): number[] {
+function toDigits(value: number): number[] {
   const digits: number[] = []
-  for (let left = value; digits.length < LENGTH; left /= BigInt(BASE))
-    digits.unshift(Number(left % BigInt(BASE)))
-  return digits
+  for (let left = value; digits.length < LENGTH; left = Math.floor(left / BASE)) digits.push(left % BASE)
+  return digits.reverse()
 }
+
+const modulo = (value: number, divisor: number) => ((value % divisor) + divisor) % divisor
 
 /** Weights from 1 to 11 modulo a prime: every single mistake and every swap of two characters changes the sum. */
 function checkOf(digits: readonly number[]): number {
