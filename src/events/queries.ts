@@ -10,5 +10,5 @@ from jsonb_to_recordset($1::jsonb) as e (${NEW_EVENT.recordset()})
 returning id`
 
 export async function insertEvents(tx: Tx, events: readonly NewEvent[]): Promise<void> {
-  await tx.query(insertEventsStatement, [JSON.stringify(events.map((event) => NEW_EVENT.toRecord(event)))])
+  await tx.query(insertEventsStatement, [NEW_EVENT.toJson(events)])
 }

@@ -291,9 +291,7 @@ from moved`
 
 /** For each input whether it was written. False: the payment has changed since the caller read it. */
 export async function applyMoves(db: Tx, inputs: readonly MoveInput[]): Promise<boolean[]> {
-  const rows = await db.query(applyMovesStatement, [
-    JSON.stringify(inputs.map((input, n) => ({ n, ...MOVE.toRecord(input) }))),
-  ])
+  const rows = await db.query(applyMovesStatement, [MOVE.toJson(inputs)])
   const applied = new Set(rows.map((row) => row.n))
   return inputs.map((_, n) => applied.has(n))
 }

@@ -244,9 +244,7 @@ from rejected`
 
 /** One result for each input. */
 export async function recordPayments(db: Db, inputs: readonly RecordInput[]): Promise<RecordResult[]> {
-  const rows = await db.query(recordPaymentsStatement, [
-    JSON.stringify(inputs.map((input, n) => ({ n, ...RECORD.toRecord(input, SENT) }))),
-  ])
+  const rows = await db.query(recordPaymentsStatement, [RECORD.toJson(inputs, SENT)])
   const rowsByPayment = new Map(rows.map((row) => [row.paymentId, row]))
   return inputs.map((input): RecordResult => {
     const row = rowsByPayment.get(input.id)

@@ -14,7 +14,7 @@ from jsonb_to_recordset($1::jsonb) as r (${REQUEST.recordset()})
 returning id`
 
 export async function insertRequests(db: Db, rows: readonly RequestRow[]): Promise<void> {
-  await db.query(insertStatement, [JSON.stringify(rows.map((row) => REQUEST.toRecord(row)))])
+  await db.query(insertStatement, [REQUEST.toJson(rows)])
 }
 
 export interface RequestFilter extends LookFilter {

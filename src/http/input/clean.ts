@@ -64,7 +64,7 @@ function compileObject(schema: JsonSchema, properties: JsonSchema, context: Cont
     for (const { name, keepsNull, clean, defaultValue } of members) {
       // Own properties only: every object inherits toString.
       if (!Object.hasOwn(value, name) || (value[name] === null && !keepsNull)) {
-        if (defaultValue !== undefined) cleaned[name] = structuredClone(defaultValue)
+        if (defaultValue !== undefined) cleaned[name] = copyOf(defaultValue)
         continue
       }
       path.push(name)
@@ -74,6 +74,8 @@ function compileObject(schema: JsonSchema, properties: JsonSchema, context: Cont
     return cleaned
   }
 }
+
+const copyOf = (value: unknown) => (typeof value === 'object' ? structuredClone(value) : value)
 
 /** A hostile body could have thousands of unknown fields, so only the first of an object are reported. */
 const MAX_REPORTED = 100

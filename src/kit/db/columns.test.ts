@@ -48,6 +48,22 @@ describe('a column table', () => {
     assert.deepEqual(TABLE.toRecord(row), { id: 'a', amount_minor: '9007199254740993', gateway_key: null })
   })
 
+  it('writes rows as JSON with their places, and without nulls', () => {
+    const rows = [
+      { id: 'a"', amountMinor: 9007199254740993n, gateway: null },
+      { id: 'b', tokenHash: Buffer.from([0, 171]) },
+    ]
+    assert.deepEqual(JSON.parse(TABLE.toJson(rows)), [
+      { n: 0, id: 'a"', amount_minor: '9007199254740993' },
+      { n: 1, id: 'b', token_hash: '\\x00ab' },
+    ])
+    assert.deepEqual(JSON.parse(TABLE.toJson(rows, ['amountMinor'])), [
+      { n: 0, amount_minor: '9007199254740993' },
+      { n: 1 },
+    ])
+    assert.equal(TABLE.toJson([]), '[]')
+  })
+
   it('writes bytes as the text form of bytea, because JSON has no bytes', () => {
     assert.deepEqual(TABLE.toRecord({ tokenHash: Buffer.from([0, 171]) }), { token_hash: '\\x00ab' })
   })

@@ -64,6 +64,14 @@ export interface ColumnTable<Table extends Columns> {
     row: Partial<RowOf<{ columns: Table }>>,
     names?: readonly (keyof Table & string)[],
   ): Record<string, unknown>
+  /**
+   * Rows as the JSON for jsonb_to_recordset, each with its place as `n`, counted from 0. Without nulls, which are the same
+   * there as absent: a payment has many.
+   */
+  toJson(
+    rows: readonly Partial<RowOf<{ columns: Table }>>[],
+    names?: readonly (keyof Table & string)[],
+  ): string
 }
 
 export interface JoinedColumns<Row> {
@@ -116,6 +124,18 @@ export function columnTable<const Table extends Columns>(columns: Table): Column
       const record: Record<string, unknown> = {}
       for (const name of names) record[sqlName(name)] = toJsonValue(row[name])
       return record
+    },
+    toJson(rows, names = all) {
+      const keys = names.map((name) => [name, `,"${sqlName(name)}":`] as const)
+      const textOf = (row: (typeof rows)[number], n: number) => {
+        let text = `{"n":${n}`
+        for (const [name, key] of keys) {
+          const value: unknown = row[name]
+          if (value !== null && value !== undefined) text += key + JSON.stringify(toJsonValue(value))
+        }
+        return `${text}}`
+      }
+      return `[${rows.map(textOf).join(',')}]`
     },
   }
 }
