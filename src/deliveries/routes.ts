@@ -47,7 +47,7 @@ const eventRoutes = (app: DeliveriesApp): Route[] => [
     description:
       'Newest first, including events to which no endpoint is subscribed; use cursors for deep pages.',
     query: EventsQuery,
-    response: { http: 200, data: EventRecord, list: true },
+    response: { http: 200, data: EventRecord, list: true, isArchived: true },
     errors: ['validation_failed', 'invalid_uuid'],
     handle: async ({ merchant, query }) => {
       const { rows, meta } = await listEvents(app, merchant, query)

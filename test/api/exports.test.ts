@@ -113,6 +113,22 @@ describe('the export of a list', () => {
     assert.equal((await exported(api, '/api/v1/customers/export?search=p44')).length, 11)
   })
 
+  it('says in a header that earlier events are archived, and has no row for that', async () => {
+    const { api, uuid } = await service.newMerchant()
+    await payWith(api, 'card_success')
+    const read = (query = '') => api.get(`/api/v1/events/export${query}`)
+    const before = await read()
+    assert.equal(before.headers.get('archived-before'), null)
+    await service.db.script(
+      `insert into archive_boundaries (merchant_id, archived_before) values ('${uuid}', '2026-01-01Z')`,
+    )
+    const archived = await read()
+    assert.equal(archived.headers.get('archived-before'), '2026-01-01T00:00:00.000Z')
+    assert.equal(archived.text, before.text)
+    const later = await read('?createdFrom=2026-01-01T00:00:00Z')
+    assert.equal(later.headers.get('archived-before'), null)
+  })
+
   it('writes no file for HEAD, so it does not count among those that are written', async () => {
     const { api, uuid } = await service.newMerchant()
     await insertCustomers(uuid, 5_000)

@@ -8,7 +8,7 @@ import { type Components, pascalCase } from './components.ts'
 import type { DocumentedRoute } from './documented-route.ts'
 import { documentedSchema } from './documented-schema.ts'
 import { createExamples, type Examples } from './examples.ts'
-import { errorResponseObject, headerRefs, STATUS_NAMES } from './parts.ts'
+import { ARCHIVED_HEADER, errorResponseObject, headerRefs, STATUS_NAMES } from './parts.ts'
 import { type SharedPart, shareParts } from './shared-parts.ts'
 
 interface Context {
@@ -112,7 +112,7 @@ function requestBodyOf(route: DocumentedRoute, components: Components): JsonSche
 }
 
 function successOf(route: DocumentedRoute, { components, examples }: Context): JsonSchema {
-  const { http, file, data } = route.response
+  const { http, file, data, isArchived } = route.response
   const isFile = file !== undefined
   const schema = isFile ? documentedSchema(data, { components }) : envelopeOf(route, components)
   const example = isFile ? route.examples?.data : examples.envelopeOf(route)
@@ -121,6 +121,7 @@ function successOf(route: DocumentedRoute, { components, examples }: Context): J
   return {
     description: isFile ? 'A file, no envelope.' : statusText,
     ...(route.isIdempotent && { headers: headerRefs(['Idempotent-Replayed']) }),
+    ...(isFile && isArchived && { headers: ARCHIVED_HEADER }),
     content: { [file ?? 'application/json']: content },
   }
 }

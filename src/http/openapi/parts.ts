@@ -93,6 +93,9 @@ export const HEADERS: JsonSchema = {
   ),
 }
 
+/** Of a file; a page of a list says it in its meta. */
+export const ARCHIVED_HEADER: JsonSchema = { 'Archived-Before': header('Older ones are archived.') }
+
 export const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',

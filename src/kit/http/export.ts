@@ -49,7 +49,7 @@ function limitParallel(route: Route, running: Running): Route {
         const response = await route.handle(input)
         if (!response.file) throw new Error(`${route.path} does not return a file`)
         const { name, pieces } = response.file
-        return fileOf(name, releasedAtEnd(pieces, release))
+        return fileOf(name, releasedAtEnd(pieces, release), response.headers)
       } catch (error) {
         release()
         throw error
@@ -85,7 +85,7 @@ function exportRoute(list: Route, needs: ExportNeeds): Route {
     description:
       'The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8). Times are in your time zone. At most two files at a time.',
     query: Type.Object({ ...Object.fromEntries(filters) }),
-    response: { http: 200, data: Type.String(), file: 'text/csv' },
+    response: { http: 200, data: Type.String(), file: 'text/csv', isArchived: list.response.isArchived },
     // The header alone: the list has an example of a row.
     examples: { data: headerOf(columns) },
     handle: (input) => writeFile(list, columns, name, needs, input as Input),
@@ -134,7 +134,12 @@ async function writeFile(
       await needs.turn()
     }
   }
-  return fileOf(name, write())
+  const archivedBefore = first.meta?.archivedBefore
+  return fileOf(
+    name,
+    write(),
+    archivedBefore === undefined ? undefined : { 'Archived-Before': archivedBefore },
+  )
 }
 
 function occupy(running: Running, merchantId: string): () => void {

@@ -81,9 +81,9 @@ export interface RouteDefinition<Params, Query, Body> {
   body?: Body
   /**
    * The schema of `data` in the envelope (of one element if `list` is set). With `file` there is no envelope: the
-   * response is a text of that media type.
+   * response is a text of that media type. Old records of a list with `isArchived` may be in files of the operator.
    */
-  response: { http: 200 | 201; data: TSchema; list?: boolean; file?: string }
+  response: { http: 200 | 201; data: TSchema; list?: boolean; file?: string; isArchived?: boolean }
   /** The error codes special to this operation; the shell adds those of every operation. */
   errors: ApiErrorCode[]
   /** The document has the data of one operation for each record: others give none. */
@@ -156,10 +156,15 @@ export const listed = (message: string, data: unknown[], meta: PageMeta): RouteR
 })
 
 /** A file to download, under this name; the route declares its type. */
-export const fileOf = (name: string, pieces: AsyncIterable<string>): RouteResponse => ({
+export const fileOf = (
+  name: string,
+  pieces: AsyncIterable<string>,
+  headers?: RouteResponse['headers'],
+): RouteResponse => ({
   http: 200,
   message: '',
   data: null,
+  headers,
   file: { name, pieces },
 })
 
