@@ -8,7 +8,7 @@ import {
 } from '../../../../src/customers/method-queries.ts'
 import { findCustomer } from '../../../../src/customers/queries.ts'
 import { findOwned } from './payments.ts'
-import { modelStatement, pickColumns, readRows, timeOf } from './statement.ts'
+import { modelStatement, pickColumns, readRows, recordsetColumns, timeOf } from './statement.ts'
 import type { Row, TableAccess } from './store.ts'
 
 const pickCustomer = pickColumns(
@@ -22,8 +22,10 @@ const pickMethod = pickColumns(
   ...['is_recurring_intent', 'consent', 'expires_at', 'last_used_at', 'created_at'],
 )
 
+const METHOD_COLUMNS = recordsetColumns((tx) => upsertMethod(tx, {} as never))
+
 function save(access: TableAccess, [json]: readonly unknown[]): Row[] {
-  const [row = {}] = readRows(json, { expires_at: 'date', created_at: 'date' })
+  const [row = {}] = readRows(json, { expires_at: 'date', created_at: 'date' }, METHOD_COLUMNS)
   const wanted: Row = { ...row, token_hash: Buffer.from(String(row.token_hash).slice(2), 'hex') }
   const ofCustomer = access
     .all('payment_methods')

@@ -10,7 +10,7 @@ import {
 import { claimDueSettlements } from '../../../../src/ledger/queries.ts'
 import { foldDeltas } from '../../../../src/ledger/statement-queries.ts'
 import { post } from './moves.ts'
-import { claim, latest, modelStatement, readRows, timeOf } from './statement.ts'
+import { claim, latest, modelStatement, readRows, recordsetColumns, timeOf } from './statement.ts'
 import type { Row, TableAccess } from './store.ts'
 
 const sum = (rows: readonly Row[], column: string) =>
@@ -117,8 +117,10 @@ function foldGroup(access: TableAccess, key: string, deltas: readonly Row[]): vo
   else access.insert('balances', { ...balance, merchant_id, currency })
 }
 
+const EVENT_COLUMNS = recordsetColumns((tx) => insertEvents(tx, []))
+
 export function recordEvents(access: TableAccess, [json]: readonly unknown[]): Row[] {
-  const events = readRows(json, { created_at: 'date' })
+  const events = readRows(json, { created_at: 'date' }, EVENT_COLUMNS)
   for (const event of events) access.insert('events', event)
   return events.map(({ id }) => ({ id }))
 }

@@ -2,7 +2,16 @@
 
 import { applyMoves } from '../../../../src/payments/move-queries.ts'
 import { closeAttempt } from '../../../../src/payments/update-attempt.ts'
-import { bytea, isSame, type Kind, latest, modelStatement, readRows, timeOf } from './statement.ts'
+import {
+  bytea,
+  isSame,
+  type Kind,
+  latest,
+  modelStatement,
+  readRows,
+  recordsetColumns,
+  timeOf,
+} from './statement.ts'
 import { type Row, sqlError, type TableAccess } from './store.ts'
 
 const KINDS: Record<string, Kind> = {
@@ -27,8 +36,10 @@ export interface Guards {
 
 export const EVERY_GUARD: Guards = { version: true, fence: true, event: true, ledger: true }
 
+const COLUMNS = recordsetColumns((db) => applyMoves(db, []))
+
 export function move(access: TableAccess, [json]: readonly unknown[], guards = EVERY_GUARD): Row[] {
-  const inputs = readRows(json, KINDS)
+  const inputs = readRows(json, KINDS, COLUMNS)
   const locked = lockAttempts(access, inputs, guards)
   const done: [Row, Row][] = []
   for (const input of inputs) {

@@ -6,7 +6,16 @@ import { findReference } from '../../../../src/payments/find.ts'
 import { PAYMENT } from '../../../../src/payments/payment.ts'
 import { recordPayments } from '../../../../src/payments/record-queries.ts'
 import { insertNewAttempt } from './moves.ts'
-import { bytea, isDue, type Kind, modelStatement, orderBy, pickColumns, readRows } from './statement.ts'
+import {
+  bytea,
+  isDue,
+  type Kind,
+  modelStatement,
+  orderBy,
+  pickColumns,
+  readRows,
+  recordsetColumns,
+} from './statement.ts'
 import type { Row, TableAccess } from './store.ts'
 
 const KINDS: Record<string, Kind> = {
@@ -20,8 +29,10 @@ const PAYMENT_NAMES = new Set(PAYMENT.list().split(', '))
 
 const hex = (text: unknown) => (text === null ? null : Buffer.from(text as string, 'hex'))
 
+const COLUMNS = recordsetColumns((db) => recordPayments(db, []))
+
 function record(access: TableAccess, [json]: readonly unknown[]): Row[] {
-  const inputs = readRows(json, KINDS, ['idempotency_key', 'attempt'])
+  const inputs = readRows(json, KINDS, COLUMNS)
   const blocked = inputs.filter((input) => isBlocked(access, input))
   const inactive = inputs.filter((input) => isInactive(access, input))
   const accepted = inputs.filter((input) => !blocked.includes(input) && !inactive.includes(input))

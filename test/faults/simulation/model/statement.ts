@@ -54,15 +54,23 @@ export function pickColumns(...columns: string[]): (row: Row) => Row {
 
 export type Kind = 'date' | 'minor'
 
-/** Parses rows from JSON, each column by its type; absent columns are null. */
-export function readRows(json: unknown, kinds: Record<string, Kind>, absent: readonly string[] = []): Row[] {
+/** The columns that the statement of the function reads from JSON with jsonb_to_recordset. */
+export function recordsetColumns(work: (db: Db) => Promise<unknown>): string[] {
+  const [statement] = captureStatements(work)
+  const [, columns] = /jsonb_to_recordset\(\$1::jsonb\) as \w+ \(([^)]+)\)/.exec(statement?.text ?? '') ?? []
+  if (columns === undefined) throw new Error('the statement reads no recordset')
+  return columns.split(',').map((column) => column.trim().split(' ')[0] ?? '')
+}
+
+/** As jsonb_to_recordset: parses rows from JSON, each column by its type; absent columns are null. */
+export function readRows(json: unknown, kinds: Record<string, Kind>, columns: readonly string[]): Row[] {
   // A boundary: the service makes the text, and the columns define its types.
   const rows = JSON.parse(json as string) as Row[]
-  for (const row of rows) {
-    for (const name of absent) row[name] ??= null
-    for (const name in kinds) row[name] = readValue(row[name], kinds[name])
-  }
-  return rows
+  return rows.map((row) =>
+    Object.fromEntries(
+      columns.map((name) => [name, name in kinds ? readValue(row[name], kinds[name]) : (row[name] ?? null)]),
+    ),
+  )
 }
 
 function readValue(value: unknown, kind: Kind | undefined): unknown {
