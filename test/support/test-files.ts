@@ -48,8 +48,8 @@ export const LARGER_FORMS = [
   'test/guides/samples.test.ts',
   'src/people/limits.test.ts',
   'test/gateways/{stripe/stripe,tokenpay/tokens,mtn-momo/{denials,preapproval},daraja/refunds,chapa/chapa,*/{conformance,schedules},schemas/{requests,responses}}.test.ts',
-  'test/api/{archive,audit-chain,canaries,catalog,dashboard-access,demo,gateway-webhooks,inputs-addresses,keys-proxy,keys-scopes,pages-links}.test.ts',
-  'test/api/{payments-list,reseal,test-clock,workers}.test.ts',
+  'test/api/{archive,audit-chain,canaries,catalog,cells-move-pause,dashboard-access,demo,gateway-webhooks,inputs-addresses}.test.ts',
+  'test/api/{keys-proxy,keys-scopes,pages-links,payments-list,reseal,test-clock,workers}.test.ts',
   'packages/sdk/test/lost-responses.test.ts',
   ...(HAS_BROWSER ? ['test/browser/*.test.ts'] : []),
 ]
@@ -62,7 +62,7 @@ export const ALONE = [
   /^test\/(?:guides\/samples|start\/)/,
   /^src\/kit\/.*embedded-postgres/,
   // The first captures every statement of its process.
-  /^(?:bench\/baseline-scripts|test\/faults\/(?:abuse|cells-move|gateway|process))/,
+  /^(?:bench\/baseline-scripts|test\/api\/cells-move-pause|test\/faults\/(?:abuse|cells-move|gateway|process))/,
   /^test\/(?:plans|schema|tidy)/,
 ]
 // Each of these groups has one process with one browser. They start before the files that share any process.
