@@ -18,6 +18,9 @@ const env = {
   COWRY_ADMIN_TOKEN: ADMIN_TOKEN,
 }
 
+// With a cluster the tests have another merchant, which is there.
+const ownKey = service.nextCell ? { COWRY_API_KEY: service.demoKey ?? '' } : {}
+
 interface Running {
   output(): string
   lines(): Record<string, never>[]
@@ -26,7 +29,7 @@ interface Running {
 }
 
 /** A command that runs until it is interrupted. */
-function start(argv: string[], settings: Record<string, string> = env): Running {
+function start(argv: string[], settings: Record<string, string> = { ...env, ...ownKey }): Running {
   const interruption = new AbortController()
   let text = ''
   const write = (more: string) => {
