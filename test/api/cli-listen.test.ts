@@ -19,7 +19,7 @@ const env = {
 }
 
 // With a cluster the tests have another merchant, which is there.
-const ownKey = service.nextCell ? { COWRY_API_KEY: service.demoKey ?? '' } : {}
+const ownKey: Record<string, string> = service.nextCell ? { COWRY_API_KEY: service.demoKey ?? '' } : {}
 
 interface Running {
   output(): string
