@@ -41,6 +41,8 @@ describe('an error of a cluster', () => {
     )
     assert.equal(runs, 1)
     assert.ok(error instanceof DbUnavailable && !error.isRolledBack)
+    const excluded = await failuresOf('XX000', 'no active placements were found for shard 102008')
+    assert.ok(excluded.error instanceof DbUnavailable)
     assert.ok(!((await failuresOf('XX000', 'an internal error')).error instanceof DbUnavailable))
   })
 })

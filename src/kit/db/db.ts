@@ -327,12 +327,18 @@ function toDbError(error: unknown): unknown {
   return isConnectionError(error) ? new DbUnavailable(error) : error
 }
 
+const NODE_LOST = [
+  'failure on connection marked as essential',
+  'server closed the connection unexpectedly',
+  // The node was excluded by the operator (docs/scaling.md).
+  'no active placements were found',
+  'cannot find a worker that has active placements',
+  'found no worker with all shard placements',
+]
+
 /** Citus reports that one of its nodes has ended as an internal error. */
 function isNodeLost(error: unknown): boolean {
-  const message = error instanceof Error ? error.message : ''
-  return /^(?:failure on connection marked as essential|server closed the connection unexpectedly)/.test(
-    message,
-  )
+  return error instanceof Error && NODE_LOST.some((start) => error.message.startsWith(start))
 }
 
 const READ_TIMEOUT_MESSAGE = 'Query read timeout'
