@@ -57,9 +57,9 @@ function recordStep({ text, values }: Captured, keepsRow: boolean): Step {
     [row.customer_event_id, sibling('g.id', 4)],
     [row.customer_id, sibling('g.id', 3)],
     [row.reference, "'order-' || gen_random_uuid()"],
-    [row.access_hash, "encode(sha256(uuid_send(gen_random_uuid())), 'hex')"],
+    [row.access_hash ?? null, "encode(sha256(uuid_send(gen_random_uuid())), 'hex')"],
     [row.merchant_id, idFrom('merchant', 'm')],
-    [row.payment_method_id, idFrom('method', 'n')],
+    [row.payment_method_id ?? null, idFrom('method', 'n')],
     [row.customer_email, "'customer-' || :n::bigint || '@example.com'"],
   ])
   const source = `(select ${json} from (select uuidv7()::text as id offset 0) g)`
@@ -76,7 +76,7 @@ function applyStep({ text, values }: Captured): Step {
     [row.entry_id, sibling(payment, 2)],
     [row.event_id, sibling(payment, 1)],
     [row.merchant_id, idFrom('merchant', 'm')],
-    [row.payment_method_id, idFrom('method', 'n')],
+    [row.payment_method_id ?? null, idFrom('method', 'n')],
     [row.gateway_reference, 'gen_random_uuid()'],
   ])
   return { sql: withInput(text, json), keepsRow: false }
@@ -98,7 +98,7 @@ function onlyRow(values: readonly unknown[]): Row {
 /** A value of the captured row, and the SQL of what takes its place. */
 type Replacement = [value: unknown, expression: string]
 
-/** SQL that makes the JSON of this row, with new values in place of these. Null stays null. */
+/** SQL that makes the JSON of this row, with new values in place of these. What is null is absent. */
 function template(row: Row, replacements: readonly Replacement[]): string {
   // A space behind each colon: pgbench takes a colon and a letter for a variable, also inside a text.
   let text = JSON.stringify([row])
