@@ -36,7 +36,7 @@ export function assertNoCardNumbers(texts: Readonly<Record<string, string | null
 
 // Most texts end here: all ASCII, with fewer digits than any card number.
 const PLAIN = /^[\0-\x7f]*$/
-const ENOUGH_DIGITS = /(?:\d\D*){13}/
+const ENOUGH_DIGITS = new RegExp(`(?:\\d\\D*){${MIN_DIGITS}}`)
 
 export function containsCardNumber(text: string): boolean {
   if (PLAIN.test(text) && !ENOUGH_DIGITS.test(text)) return false

@@ -72,17 +72,17 @@ begin
     return;
   end if;
   for found in
-    select c.relname
+    select c.relname, c.relkind = 'p' as is_partitioned
     from pg_class c
     join pg_attribute a on a.attrelid = c.oid and a.attname = 'merchant_id' and not a.attisdropped
     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and c.reltuples <= 0
   loop
     execute $restore$
       select pg_restore_attribute_stats(
-        'schemaname', current_schema()::text, 'relname', $1, 'attname', 'merchant_id', 'inherited', false,
+        'schemaname', current_schema()::text, 'relname', $1, 'attname', 'merchant_id', 'inherited', $2,
         'null_frac', 0::real, 'avg_width', 16, 'n_distinct', ${ASSUMED_MERCHANTS}::real
       )$restore$
-    using found.relname::text;
+    using found.relname::text, found.is_partitioned;
   end loop;
 exception
   when insufficient_privilege then null;

@@ -34,7 +34,8 @@ export function commandsOf(script: string): string[] {
 }
 
 // How a column is stored, and what the planner assumes: rows and results are the same without.
-const IS_HINT = /^alter table \S+\s+alter column \S+ set (?:\(|statistics\b|storage\b|compression\b)/i
+const IS_HINT =
+  /^alter table \S+\s+alter column \S+ set (?:\([^()]*\)|statistics -?\d+|storage \w+|compression \w+)$/i
 
 const NOT_SUPPORTED = '0A000'
 
