@@ -2,10 +2,22 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { insertMove } from '../../src/cells/moves/move-queries.ts'
+import { describeTables } from '../../src/cells/moves/copy-queries.ts'
+import { runMove } from '../../src/cells/moves/move.ts'
+import {
+  cancelMoveOf,
+  claimMove,
+  findMove,
+  insertMove,
+  type MoveRow,
+} from '../../src/cells/moves/move-queries.ts'
+import { RunEnded } from '../../src/cells/moves/run.ts'
 import { MOVED_TABLES } from '../../src/cells/moves/tables.ts'
 import { runCommandLine } from '../../src/cli/program.ts'
+import { systemClock } from '../../src/kit/clock.ts'
 import type { Statement } from '../../src/kit/db/db.ts'
+import { NO_FAILPOINTS } from '../../src/kit/failpoints.ts'
+import { createLog } from '../../src/kit/observability/log.ts'
 import { payWith } from '../support/builders.ts'
 import { dataOf } from '../support/cases.ts'
 import { assertInvariants } from '../support/invariants.ts'
@@ -56,8 +68,36 @@ alter table webhook_endpoints enable always trigger block_switch`
 
 const UNBLOCK = 'drop trigger block_switch on webhook_endpoints; drop function block_switch'
 
-const insertTo = (toCell: number) =>
-  insertMove(cells.open(0), { merchantId: shop.uuid, toCell, keepSeconds: 60 }, new Date())
+const insertTo = (toCell: number, at = new Date()) =>
+  insertMove(cells.open(0), { merchantId: shop.uuid, toCell, keepSeconds: 1 }, at)
+
+/** The job of the service does not claim it. */
+const LATER = new Date('2100-01-01T00:00:00Z')
+
+const isDone = () => eventually(readMove, ({ step }) => step === 'done', WITHIN_MS)
+
+async function assertNoGuards(): Promise<void> {
+  for (const cell of cells.numbers) {
+    assert.equal(await countIn(cell, 'pg_trigger', `tgname like 'moving_%'`), 0)
+    for (const table of ['moving_merchants', 'move_changes'])
+      assert.equal(await countIn(cell, table, isOfShop), 0, table)
+  }
+}
+
+/** As the job does, with a row of the move that it has read before. */
+async function runOld(move: MoveRow): Promise<Date | undefined> {
+  const [instance, source, target] = [cells.open(0), cells.open(move.fromCell), cells.open(move.toCell)]
+  const app = {
+    unscopedInstanceDb: instance,
+    cells,
+    clock: systemClock,
+    log: createLog('silent'),
+    failpoints: NO_FAILPOINTS,
+    copyMerchant: async () => undefined,
+  }
+  const { signal } = new AbortController()
+  return runMove({ app, move, instance, source, target, tables: await describeTables(source), signal })
+}
 
 describe('a move that is cancelled before the switch', () => {
   it('leaves the merchant where it is, and nothing in the other cell', async () => {
@@ -75,11 +115,7 @@ describe('a move that is cancelled before the switch', () => {
 
     assert.equal(await cells.of(shop.uuid), 0)
     for (const table of MOVED_TABLES) assert.equal(await countIn(1, table, isOfShop), 0, table)
-    for (const cell of cells.numbers) {
-      assert.equal(await countIn(cell, 'pg_trigger', `tgname like 'moving_%'`), 0)
-      for (const table of ['moving_merchants', 'move_changes'])
-        assert.equal(await countIn(cell, table, isOfShop), 0, table)
-    }
+    await assertNoGuards()
     assert.equal((await payWith(shop.api, 'card_success')).status, 'successful')
     await assertInvariants(service)
   })
@@ -90,14 +126,25 @@ describe('a move that is cancelled before the switch', () => {
     assert.equal(again.step, 'done')
   })
 
+  it('is not gone on with by a run that was slow before its first write', async () => {
+    await insertTo(1, LATER)
+    const old = await claimMove(cells.open(0), LATER, LATER)
+    assert.ok(old)
+    await cancelMoveOf(cells.open(0), shop.uuid, new Date())
+    await isDone()
+    await assert.rejects(runOld(old), RunEnded)
+    await assertNoGuards()
+    for (const table of MOVED_TABLES) assert.equal(await countIn(1, table, isOfShop), 0, table)
+  })
+
   it('is not begun again until it has ended', async () => {
-    await insertTo(1)
+    await insertTo(1, LATER)
     await cells.open(0).script(`update merchant_moves set is_cancelled = true, leased_until = 'infinity'`)
     const { code, out } = await cowry('move', shop.uuid, '--to', 'cell-1')
     assert.notEqual(code, 0)
     assert.match(out, /is being cancelled\. Ask again when that has ended\./)
     await cells.open(0).script(`update merchant_moves set leased_until = now()`)
-    await eventually(readMove, ({ step }) => step === 'done', WITHIN_MS)
+    await isDone()
   })
 
   it('ends the command that waits for the move', async () => {
@@ -110,7 +157,7 @@ describe('a move that is cancelled before the switch', () => {
   })
 
   it('is refused for a merchant of a cell that is drained', async () => {
-    await insertTo(1)
+    await insertTo(1, LATER)
     const instance = cells.open(0)
     await instance.script(`update merchant_moves set from_cell = 1, leased_until = 'infinity';
 update cells set state = 'draining'`)
@@ -147,5 +194,24 @@ describe('a move that cannot be cancelled', () => {
     const none = await cowry('move', shop.uuid)
     assert.match(none.out, /give --to <cell> or --cancel/)
     assert.ok(both.code !== 0 && none.code !== 0)
+  })
+})
+
+describe('a run that was slow after the switch', () => {
+  it('deletes nothing of a merchant that was moved back meanwhile', async () => {
+    await cells.open(0).script(`update merchant_moves set keep_seconds = 0, leased_until = now()`)
+    await isDone()
+    await insertTo(0)
+    await isDone()
+    const back = await findMove(cells.open(0), shop.uuid)
+    assert.ok(back)
+    await insertTo(1)
+    await isDone()
+    const before = await countIn(1, 'payments', isOfShop)
+    assert.ok(before > 0)
+    await assert.rejects(runOld({ ...back, step: 'clean' }), RunEnded)
+    assert.equal(await countIn(1, 'payments', isOfShop), before)
+    await assertNoGuards()
+    await assertInvariants(service)
   })
 })

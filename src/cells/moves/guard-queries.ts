@@ -22,13 +22,13 @@ export const SWITCHING = `
 set local lock_timeout = 300;
 set local idle_in_transaction_session_timeout = 1000`
 
-const saveStateStatement = sql<unknown>`
+const saveStateStatement = sql<{ isNew: boolean }>`
 insert into moving_merchants as m (merchant_id, state, fence)
 values ($1, $2, $3)
 on conflict (merchant_id) do update
 set state = excluded.state, fence = excluded.fence
 where m.fence <= excluded.fence
-returning 1`
+returning xmax = 0 as "isNew"`
 
 export type MovingState = 'outgoing' | 'closing' | 'gone' | 'incoming'
 
@@ -37,13 +37,26 @@ export interface Guarded {
   fence: number
 }
 
-/** False if a later run has begun. */
+/** `new`: the merchant had no state in the cell. `refused`: a later run has begun. */
 export async function saveMovingState(
   db: Tx,
   { merchantId, fence }: Guarded,
   state: MovingState,
-): Promise<boolean> {
-  return (await db.query(saveStateStatement, [merchantId, state, fence])).length > 0
+): Promise<'new' | 'changed' | 'refused'> {
+  const [saved] = await db.query(saveStateStatement, [merchantId, state, fence])
+  if (!saved) return 'refused'
+  return saved.isNew ? 'new' : 'changed'
+}
+
+const closeStatement = sql<unknown>`
+update moving_merchants
+set state = 'closing'
+where merchant_id = $1 and fence = $2
+returning 1`
+
+/** False if a later run has begun, or has ended the move. */
+export async function closeMerchant(tx: Tx, { merchantId, fence }: Guarded): Promise<boolean> {
+  return (await tx.query(closeStatement, [merchantId, fence])).length > 0
 }
 
 const lockStateStatement = sql<unknown>`
@@ -109,17 +122,18 @@ export async function deleteChanges(db: Tx, merchantId: string, ids: readonly bi
   await db.query(deleteChangesStatement, [merchantId, ids])
 }
 
-const deleteAllChangesStatement = sql<unknown>`
-delete from move_changes
-where merchant_id = $1`
-
+// The changes that a later run needs stay.
 const deleteStateStatement = sql<unknown>`
-delete from moving_merchants
-where merchant_id = $1 and fence = $2`
+with ended as (
+  delete from moving_merchants
+  where merchant_id = $1 and fence = $2
+  returning merchant_id
+)
+delete from move_changes
+where merchant_id in (select merchant_id from ended)`
 
-/** Once the move has ended. */
+/** Once the move has ended. Does nothing if a later run has begun. */
 export async function deleteMovingState(db: Tx, { merchantId, fence }: Guarded): Promise<void> {
-  await db.query(deleteAllChangesStatement, [merchantId])
   await db.query(deleteStateStatement, [merchantId, fence])
 }
 

@@ -7,7 +7,7 @@ import type { Job } from '../../kit/jobs.ts'
 import { errorFields } from '../../kit/observability/log.ts'
 import { describeTables } from './copy-queries.ts'
 import { isDistributed } from './guard-queries.ts'
-import { leaseEnd, runMove, withLease } from './move.ts'
+import { runMove, withLease } from './move.ts'
 import {
   claimMove,
   findMerchantIn,
@@ -16,7 +16,7 @@ import {
   type MoveRow,
   saveProblem,
 } from './move-queries.ts'
-import { MoveRefused, type MovesApp, type Run, RunEnded } from './run.ts'
+import { leaseEnd, MoveRefused, type MovesApp, type Run, RunEnded } from './run.ts'
 
 const AGAIN_AFTER_MS = 1_000
 const REFUSED_AGAIN_AFTER_MS = 5 * 60_000

@@ -8,9 +8,9 @@ import { cleanNewCopy, cleanOldCopy } from './clean.ts'
 import { compareCopies } from './compare.ts'
 import { catchUp, copyRows, deleteLateRows } from './copy.ts'
 import { findObstacle } from './copyable.ts'
-import { addGuard, listGuarded, lockMovingState, type MovingState, saveMovingState } from './guard-queries.ts'
+import { addGuard, listGuarded, lockMovingState, type MovingState } from './guard-queries.ts'
 import { finishMove, renewLease } from './move-queries.ts'
-import { MoveRefused, type Run, requireRun, untilUnlocked } from './run.ts'
+import { leaseEnd, MoveRefused, type Run, requireRun, takeOver, untilUnlocked } from './run.ts'
 import { completeSwitch, switchSoon } from './switch.ts'
 import type { MovedTable } from './tables.ts'
 
@@ -41,7 +41,8 @@ function isKnown({ app: { unscopedInstanceDb: db, clock }, move }: Run): Promise
 async function undo(run: Run): Promise<undefined> {
   const { app, move } = run
   await requirePlace(run)
-  await takeOver(run)
+  await takeOver(run, run.source, 'outgoing')
+  await takeOver(run, run.target, 'incoming')
   await cleanNewCopy(run)
   await finishMove(app.unscopedInstanceDb, move, app.clock.now())
 }
@@ -63,17 +64,13 @@ async function prepare(run: Run): Promise<void> {
   const { app, move, source, target } = run
   await requirePlace(run)
   for (const db of [source, target]) await requireCopyable(db)
-  await takeOver(run)
+  // A run that died in its pause keeps nothing closed.
+  await takeOver(run, source, 'outgoing')
+  await takeOver(run, target, 'incoming')
   await addGuards(run, target, 'incoming')
   await addGuards(run, source, 'outgoing')
   if (move.toCell !== 0) await app.copyMerchant(move.merchantId, move.toCell)
   await deleteLateRows(run)
-}
-
-/** What an earlier run still writes in the cells fails from here on, and one that died in its pause keeps nothing closed. */
-async function takeOver({ move, source, target }: Run): Promise<void> {
-  requireRun(await saveMovingState(source, move, 'outgoing'))
-  requireRun(await saveMovingState(target, move, 'incoming'))
 }
 
 /** An empty copy would be equal to that of a cell where the merchant is not. */
@@ -98,10 +95,7 @@ async function addGuards({ app, move, tables, signal }: Run, db: Db, state: Movi
     if (!guarded.includes(table.name)) await untilUnlocked({ app, signal }, () => add(table))
 }
 
-const LEASE_MS = 5_000
 const RENEW_EVERY_MS = 1_000
-
-export const leaseEnd = (now: Date) => addMs(now, LEASE_MS)
 
 /** Keeps other processes from the move while the work lasts. Its signal aborts when another run has begun. */
 export async function withLease<Result>(

@@ -1,12 +1,18 @@
 // One run of a move: what its steps share. A run that was replaced by another one fails with its next write.
 
 import type { Cells } from '../../kit/cells/cells.ts'
-import type { Clock } from '../../kit/clock.ts'
+import { addMs, type Clock } from '../../kit/clock.ts'
 import { type ConnectedDb, type Db, DbUnavailable, type Tx } from '../../kit/db/db.ts'
 import type { Failpoints } from '../../kit/failpoints.ts'
 import type { Log } from '../../kit/observability/log.ts'
-import { COPYING, lockMovingState, type MovingState } from './guard-queries.ts'
-import type { MoveRow } from './move-queries.ts'
+import {
+  COPYING,
+  deleteMovingState,
+  lockMovingState,
+  type MovingState,
+  saveMovingState,
+} from './guard-queries.ts'
+import { type MoveRow, renewLease } from './move-queries.ts'
 import type { MovedTable } from './tables.ts'
 
 export interface MovesApp {
@@ -39,6 +45,22 @@ export class MoveRefused extends Error {}
 
 export function requireRun(isRunning: boolean): void {
   if (!isRunning) throw new RunEnded('another run of the move has begun')
+}
+
+const LEASE_MS = 5_000
+
+export const leaseEnd = (now: Date) => addMs(now, LEASE_MS)
+
+/**
+ * What an earlier run still writes in the cell fails from here on. The number of a later run is gone from the cell when its
+ * move has ended, so the instance is asked afterwards, and a state that this run has added there is deleted again.
+ */
+export async function takeOver({ app, move, instance }: Run, db: Db, state: MovingState): Promise<void> {
+  const saved = await saveMovingState(db, move, state)
+  requireRun(saved !== 'refused')
+  const isRunning = await renewLease(instance, move, leaseEnd(app.clock.now()))
+  if (!isRunning && saved === 'new') await deleteMovingState(db, move)
+  requireRun(isRunning)
 }
 
 /** A transaction that copies or deletes, in a cell where the merchant has this state. */

@@ -6,11 +6,11 @@ import { waitForEpoch } from '../../kit/cells/processes.ts'
 import { DbUnavailable, type Tx } from '../../kit/db/db.ts'
 import { catchUp, deleteLateRows } from './copy.ts'
 import { deleteLate, deleteLookups, parkLate } from './copy-queries.ts'
-import { COPYING, lockWrites, SWITCHING, saveMovingState } from './guard-queries.ts'
+import { COPYING, closeMerchant, lockWrites, SWITCHING } from './guard-queries.ts'
 import { copyLast, warmUp } from './last-copy.ts'
 import { savePause, saveSwitchTry, switchPlacement } from './move-queries.ts'
 import { ACKNOWLEDGED_WITHIN_MS, createPause, type Pause, SwitchTooLong, withinPause } from './pause.ts'
-import { inGuardedCell, type Run, RunEnded, requireRun } from './run.ts'
+import { inGuardedCell, type Run, RunEnded, requireRun, takeOver } from './run.ts'
 import { KEPT_LATE, type MovedTable, PARKED } from './tables.ts'
 
 const MOST_TRIES = 10
@@ -128,17 +128,16 @@ async function copyClosed(run: Run, gate: Tx, tx: Tx, one: Try): Promise<void> {
 
 /** By itself, so that the merchant stays closed if this process dies. */
 function close({ source, move }: Run, pause: Pause): Promise<void> {
-  return source.transaction(async (tx) =>
-    requireRun(await saveMovingState(withinPause(tx, pause), move, 'closing')),
-  )
+  return source.transaction(async (tx) => requireRun(await closeMerchant(withinPause(tx, pause), move)))
 }
 
 /** What comes after the switch. It is repeated if the process dies. */
-async function leaveCell({ app, instance, move, source, target }: Run): Promise<void> {
+async function leaveCell(run: Run): Promise<void> {
+  const { app, instance, move, source, target } = run
   const { clock } = app
   await waitForEpoch({ db: instance, clock }, move.epoch ?? 0n, ACKNOWLEDGED_WITHIN_MS)
   await admitMerchant(target, move.merchantId)
-  await saveMovingState(source, move, 'gone')
+  await takeOver(run, source, 'gone')
 }
 
 /** Completes a switch whose process has died, and takes the due work of the old copy away from its jobs. */
