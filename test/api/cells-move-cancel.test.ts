@@ -20,11 +20,15 @@ import { NO_FAILPOINTS } from '../../src/kit/failpoints.ts'
 import { createLog } from '../../src/kit/observability/log.ts'
 import { payWith } from '../support/builders.ts'
 import { dataOf } from '../support/cases.ts'
+import { plainAddress } from '../support/cells.ts'
 import { assertInvariants } from '../support/invariants.ts'
 import { eventually } from '../support/process.ts'
 import { ADMIN_TOKEN, testService } from '../support/service.ts'
 
-const service = await testService({ after }, { cells: 2, isOwn: true, env: { COWRY_POOL_SIZE: '8' } })
+const service = await testService(
+  { after },
+  { cells: 2, cellAddress: plainAddress({ after }), isOwn: true, env: { COWRY_POOL_SIZE: '8' } },
+)
 const { admin, cells } = service
 const shops = [await service.newMerchant(), await service.newMerchant()]
 const cellsOf = await Promise.all(shops.map(({ uuid }) => cells.of(uuid)))

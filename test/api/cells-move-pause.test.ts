@@ -10,6 +10,7 @@ import { ADVISORY_LOCKS } from '../../src/kit/db/advisory-locks.ts'
 import { type Db, type Statement, sql } from '../../src/kit/db/db.ts'
 import { chargeBody, newReference, payWith } from '../support/builders.ts'
 import { dataOf } from '../support/cases.ts'
+import { plainAddress } from '../support/cells.ts'
 import { assertInvariants } from '../support/invariants.ts'
 import { eventually } from '../support/process.ts'
 import { HAS_LARGER_FORM, LARGER_FORM_ONLY } from '../support/scale.ts'
@@ -20,7 +21,10 @@ const POOL_SIZE = 4
 const CLIENTS = 5
 
 const env = { COWRY_POOL_SIZE: String(POOL_SIZE), COWRY_RATE_LIMIT: '0' }
-const service = await testService({ after }, { cells: 2, isOwn: true, env })
+const service = await testService(
+  { after },
+  { cells: 2, cellAddress: plainAddress({ after }), isOwn: true, env },
+)
 const { admin, cells } = service
 const shops = [await service.newMerchant(), await service.newMerchant()]
 const cellsOf = await Promise.all(shops.map(({ uuid }) => cells.of(uuid)))
@@ -136,7 +140,7 @@ describe('a move whose last copy is slow', () => {
         const charges = startCharges(token)
         t.after(() => charges.stop())
         await insertMove(cells.open(0), { merchantId: uuid, toCell, keepSeconds: 1 }, new Date())
-        const slow = await eventually(readMove, ({ switchTries }) => switchTries >= 2, WITHIN_MS)
+        const slow = await eventually(readMove, ({ switchAttempts }) => switchAttempts >= 2, WITHIN_MS)
         assert.match(slow.problem, /were not copied within|did not answer/)
         assert.deepEqual({ step: slow.step, isRefused: slow.isRefused }, { step: 'copy', isRefused: false })
         const atTries = charges.charged.length
@@ -176,7 +180,7 @@ describe('a move whose last copy is slow', () => {
     const { to } = await readMove()
     await cells
       .open(0)
-      .script(`update merchant_moves set step = 'copy', leased_until = 'infinity', switch_tries = 4`)
+      .script(`update merchant_moves set step = 'copy', leased_until = 'infinity', switch_attempts = 4`)
     let out = ''
     const take = (text: string) => {
       out += text

@@ -22,7 +22,7 @@ export interface MoveRow {
   /** The merchant stays in the old cell. Set before the switch only. */
   isCancelled: boolean
   /** How many switches were ended, because writes would have waited too long. */
-  switchTries: number
+  switchAttempts: number
   pauseMs: number | null
   epoch: bigint | null
   createdAt: Date
@@ -32,7 +32,7 @@ export interface MoveRow {
 
 const COLUMNS = `
   merchant_id as "merchantId", from_cell as "fromCell", to_cell as "toCell", step, fence, keep_seconds as "keepSeconds", copied_until as "copiedUntil",
-  copied_rows as "copiedRows", problem, is_refused as "isRefused", is_cancelled as "isCancelled", switch_tries as "switchTries", pause_ms as "pauseMs", epoch, created_at as "createdAt",
+  copied_rows as "copiedRows", problem, is_refused as "isRefused", is_cancelled as "isCancelled", switch_attempts as "switchAttempts", pause_ms as "pauseMs", epoch, created_at as "createdAt",
   switched_at as "switchedAt", finished_at as "finishedAt"`
 
 const selectMove = sql<MoveRow>`
@@ -55,7 +55,7 @@ from (select ${PLACE} as cell) p
 where p.cell <> $2::integer
 on conflict (merchant_id) do update
 set from_cell = excluded.from_cell, to_cell = excluded.to_cell, step = 'copy', keep_seconds = excluded.keep_seconds, leased_until = excluded.leased_until,
-  copied_until = null, copied_rows = 0, problem = null, is_refused = false, is_cancelled = false, switch_tries = 0, pause_ms = null, created_at = excluded.created_at,
+  copied_until = null, copied_rows = 0, problem = null, is_refused = false, is_cancelled = false, switch_attempts = 0, pause_ms = null, created_at = excluded.created_at,
   switched_at = null, finished_at = null
 where m.step = 'done'
 returning ${COLUMNS}`
@@ -134,15 +134,19 @@ export async function saveProblem(
   await db.query(problemStatement, [merchantId, fence, problem, againAt, isRefused])
 }
 
-const switchTryStatement = sql<unknown>`
+const switchAttemptStatement = sql<unknown>`
 update merchant_moves
-set switch_tries = switch_tries + 1, problem = $3
+set switch_attempts = switch_attempts + 1, problem = $3
 where merchant_id = $1 and fence = $2
 returning 1`
 
 /** Counts a switch that was ended. False if another run has begun. */
-export async function saveSwitchTry(db: Tx, { merchantId, fence }: Run, problem: string): Promise<boolean> {
-  return (await db.query(switchTryStatement, [merchantId, fence, problem])).length > 0
+export async function saveSwitchAttempt(
+  db: Tx,
+  { merchantId, fence }: Run,
+  problem: string,
+): Promise<boolean> {
+  return (await db.query(switchAttemptStatement, [merchantId, fence, problem])).length > 0
 }
 
 const retryStatement = sql<MoveRow>`

@@ -18,8 +18,8 @@ const MoveRecord = namedObject(
         '`copy`: it works in the old cell while it is copied. `clean`: it works in the new cell, and the old copy waits to be deleted. `done`: the copy that is not used is deleted.',
     }),
     copiedRows: count('How many rows were copied, without those of the switch.'),
-    switchTries: count(
-      'How many switches were ended, because its writes would have waited for more than a second. They go on, and the switch is tried again.',
+    switchAttempts: count(
+      'How many switches were ended, because they were not decided within 0.65 seconds. Its writes go on, and the switch is tried again.',
     ),
     pauseMs: Nullable(
       Type.Integer(),
@@ -46,7 +46,7 @@ const EXAMPLE = {
   to: 'west-1',
   step: 'clean',
   copiedRows: 214_000,
-  switchTries: 0,
+  switchAttempts: 0,
   pauseMs: 180,
   problem: null,
   isRefused: false,
@@ -125,7 +125,7 @@ function toRecord({ nameOf }: Pick<Cells, 'nameOf'>, move: MoveRow) {
     to: nameOf(move.toCell),
     step: move.step,
     copiedRows: Number(move.copiedRows),
-    switchTries: move.switchTries,
+    switchAttempts: move.switchAttempts,
     pauseMs: move.pauseMs,
     problem: move.problem,
     isRefused: move.isRefused,

@@ -8,7 +8,7 @@ import { catchUp, deleteLateRows } from './copy.ts'
 import { deleteLate, deleteLookups, parkLate } from './copy-queries.ts'
 import { COPYING, closeMerchant, lockWrites, SWITCHING } from './guard-queries.ts'
 import { copyLast, warmUp } from './last-copy.ts'
-import { savePause, saveSwitchTry, switchPlacement } from './move-queries.ts'
+import { savePause, saveSwitchAttempt, switchPlacement } from './move-queries.ts'
 import { ACKNOWLEDGED_WITHIN_MS, createPause, type Pause, SwitchTooLong, withinPause } from './pause.ts'
 import { inGuardedCell, type Run, RunEnded, requireRun, takeOver } from './run.ts'
 import { KEPT_LATE, type MovedTable, PARKED } from './tables.ts'
@@ -29,7 +29,7 @@ export async function switchSoon(run: Run): Promise<void> {
     } catch (error) {
       if (!isNotSwitched(error)) throw error
       await deleteLateRows(run)
-      requireRun(await saveSwitchTry(instance, move, error.message))
+      requireRun(await saveSwitchAttempt(instance, move, error.message))
       if (tries === MOST_TRIES) throw error
       await app.clock.sleep(backoffMs(tries), signal)
     }

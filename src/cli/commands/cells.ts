@@ -87,7 +87,7 @@ interface Move {
   to: string
   step: 'copy' | 'clean' | 'done'
   copiedRows: number
-  switchTries: number
+  switchAttempts: number
   pauseMs: number | null
   problem: string | null
   isRefused: boolean
@@ -160,10 +160,10 @@ async function watchMove(
   }
 }
 
-function progressOf({ copiedRows, switchTries, isCancelled }: Move): string {
+function progressOf({ copiedRows, switchAttempts, isCancelled }: Move): string {
   if (isCancelled) return 'the copy is deleted'
-  const tries = switchTries === 0 ? '' : `, ${switchTries} switches ended`
-  return `${copiedRows} rows copied${tries}`
+  const attempts = switchAttempts === 0 ? '' : `, ${switchAttempts} switches ended`
+  return `${copiedRows} rows copied${attempts}`
 }
 
 function moveCancelled(response: Envelope): CommandError {
