@@ -9,6 +9,7 @@ import {
   claimMove,
   findMove,
   insertMove,
+  isCopying,
   type MoveRow,
 } from '../../src/cells/moves/move-queries.ts'
 import { RunEnded } from '../../src/cells/moves/run.ts'
@@ -21,6 +22,7 @@ import { createLog } from '../../src/kit/observability/log.ts'
 import { payWith } from '../support/builders.ts'
 import { dataOf } from '../support/cases.ts'
 import { plainAddress } from '../support/cells.ts'
+import { NO_POOLER } from '../support/database.ts'
 import { assertInvariants } from '../support/invariants.ts'
 import { eventually } from '../support/process.ts'
 import { ADMIN_TOKEN, testService } from '../support/service.ts'
@@ -80,12 +82,18 @@ const LATER = new Date('2100-01-01T00:00:00Z')
 
 const isDone = () => eventually(readMove, ({ step }) => step === 'done', WITHIN_MS)
 
-async function assertNoGuards(): Promise<void> {
-  for (const cell of cells.numbers) {
+async function assertNoGuards(numbers = cells.numbers): Promise<void> {
+  for (const cell of numbers) {
     assert.equal(await countIn(cell, 'pg_trigger', `tgname like 'moving_%'`), 0)
     for (const table of ['moving_merchants', 'move_changes'])
       assert.equal(await countIn(cell, table, isOfShop), 0, table)
   }
+}
+
+async function nameOfDatabase(cell: number): Promise<string> {
+  const text = 'select current_database() as name'
+  const [row] = await cells.open(cell).query({ name: '', text } as Statement<{ name: string }>, [])
+  return row?.name ?? ''
 }
 
 /** As the job does, with a row of the move that it has read before. */
@@ -159,6 +167,33 @@ describe('a move that is cancelled before the switch', () => {
     assert.notEqual(code, 0)
     assert.match(out, /The merchant works in the old cell: the move was cancelled\./)
   })
+
+  it(
+    'records no changes any more while the new cell is down, keeps no drain waiting, and ends later',
+    NO_POOLER,
+    async () => {
+      await insertTo(1)
+      await eventually(readMove, ({ problem }) => problem === 'the switch is blocked', WITHIN_MS)
+      const name = await nameOfDatabase(1)
+      await cells.open(0).script(`alter database "${name}" allow_connections false;
+select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`)
+      try {
+        await admin.post(`/admin/v1/merchants/${shop.uuid}/move/cancel`, {})
+        await eventually(readMove, ({ problem }) => problem !== null, WITHIN_MS)
+        assert.equal((await readMove()).step, 'copy')
+        await assertNoGuards([0])
+        assert.equal(await isCopying(cells.open(0)), false)
+        assert.equal((await payWith(shop.api, 'card_success')).status, 'successful')
+        assert.equal(await countIn(0, 'move_changes', isOfShop), 0)
+      } finally {
+        await cells.open(0).script(`alter database "${name}" allow_connections true`)
+      }
+      await cells.open(0).script(`update merchant_moves set leased_until = now()`)
+      await isDone()
+      await assertNoGuards()
+      for (const table of MOVED_TABLES) assert.equal(await countIn(1, table, isOfShop), 0, table)
+    },
+  )
 
   it('is refused for a merchant of a cell that is drained', async () => {
     await insertTo(1, LATER)

@@ -1,10 +1,10 @@
 // Deletes the copy in the cell that a merchant has left, or in the one where it does not go after all. The row of the merchant
 // itself stays, because its entries of the audit log stay where they were written.
 
-import type { ConnectedDb } from '../../kit/db/db.ts'
+import type { ConnectedDb, Db } from '../../kit/db/db.ts'
 import { deleteLookups, deleteSome } from './copy-queries.ts'
-import { deleteMovingState, dropGuard, listGuarded, type MovingState } from './guard-queries.ts'
-import { inGuardedCell, type Run, RunEnded, untilUnlocked } from './run.ts'
+import { deleteMovingState, dropGuard, listGuarded, lockFence, type MovingState } from './guard-queries.ts'
+import { inGuardedCell, type Run, RunEnded, requireRun, takeOver, untilUnlocked } from './run.ts'
 import type { MovedTable } from './tables.ts'
 
 const BATCH = 2_000
@@ -16,27 +16,40 @@ interface Copy {
 }
 
 export async function cleanOldCopy(run: Run): Promise<void> {
-  const { move, source } = run
+  const { move, source, target } = run
   await deleteCopy(run, { db: source, cell: move.fromCell, state: 'gone' })
-  await dropGuards(run)
+  for (const db of [source, target]) await dropGuards(run, db)
+  await deleteMovingState(source, move)
+}
+
+/** Before the switch: the old cell records no changes any more, also while the new one is unavailable. */
+export async function freeOldCell(run: Run): Promise<void> {
+  const { move, source } = run
+  await takeOver(run, source, 'outgoing')
+  await dropGuards(run, source)
   await deleteMovingState(source, move)
 }
 
 /** Before the switch. Repeated by the next run if this one dies. */
 export async function cleanNewCopy(run: Run): Promise<void> {
-  const { app, move, source, target } = run
+  const { app, move, target } = run
+  await takeOver(run, target, 'incoming')
   // By the accounts of the copy, so before these are deleted.
   await inGuardedCell(run, target, 'incoming', (tx) => deleteLookups(tx, move.merchantId))
   await deleteCopy(run, { db: target, cell: move.toCell, state: 'incoming' })
   await app.failpoints.hit('move.after_undo')
-  await dropGuards(run)
-  for (const db of [source, target]) await deleteMovingState(db, move)
+  await dropGuards(run, target)
+  await deleteMovingState(target, move)
 }
 
-async function dropGuards({ app, move, source, target, signal }: Run): Promise<void> {
-  for (const db of [source, target])
-    for (const table of await listGuarded(db, move.merchantId))
-      await untilUnlocked({ app, signal }, () => dropGuard(db, table, move.merchantId))
+async function dropGuards({ app, move, signal }: Run, db: Db): Promise<void> {
+  const drop = (table: string) =>
+    db.transaction(async (tx) => {
+      requireRun(await lockFence(tx, move))
+      await dropGuard(tx, table, move.merchantId)
+    })
+  for (const table of await listGuarded(db, move.merchantId))
+    await untilUnlocked({ app, signal }, () => drop(table))
 }
 
 async function deleteCopy(run: Run, copy: Copy): Promise<void> {

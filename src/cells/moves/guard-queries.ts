@@ -1,7 +1,7 @@
 // The statements in a cell that record the changes of a merchant that is moved, and that let its writes wait for the switch.
 
 import { ADVISORY_LOCKS } from '../../kit/db/advisory-locks.ts'
-import { type Db, sql, type Tx } from '../../kit/db/db.ts'
+import { sql, type Tx } from '../../kit/db/db.ts'
 import { isLateOnly, type MovedTable } from './tables.ts'
 
 /**
@@ -72,6 +72,17 @@ export async function lockMovingState(
   state: MovingState,
 ): Promise<boolean> {
   return (await tx.query(lockStateStatement, [merchantId, state, fence])).length > 0
+}
+
+const lockFenceStatement = sql<{ isLater: boolean }>`
+select fence > $2 as "isLater"
+from moving_merchants
+where merchant_id = $1
+for update`
+
+/** False if a later run has begun. The merchant may have no state in the cell any more. */
+export async function lockFence(tx: Tx, { merchantId, fence }: Guarded): Promise<boolean> {
+  return !(await tx.query(lockFenceStatement, [merchantId, fence]))[0]?.isLater
 }
 
 const lockWritesStatement = sql<unknown>`
@@ -164,12 +175,10 @@ create or replace trigger "${writeGuard(merchantId)}" before insert or update on
 create or replace trigger "${deleteGuard(merchantId)}" before delete on ${name} ${run.replace('%', 'old')}`)
 }
 
-export async function dropGuard(db: Db, table: string, merchantId: string): Promise<void> {
-  await db.transaction(async (tx) => {
-    await tx.script(`${SHORT_LOCKS};
+export async function dropGuard(tx: Tx, table: string, merchantId: string): Promise<void> {
+  await tx.script(`${SHORT_LOCKS};
 drop trigger if exists "${writeGuard(merchantId)}" on ${table};
 drop trigger if exists "${deleteGuard(merchantId)}" on ${table}`)
-  })
 }
 
 const selectIsDistributed = sql<{ is: boolean }>`

@@ -19,6 +19,8 @@ import {
 import { leaseEnd, MoveRefused, type MovesApp, type Run, RunEnded } from './run.ts'
 
 const AGAIN_AFTER_MS = 1_000
+/** Often a move is cancelled because its new cell is down. */
+const CANCELLED_AGAIN_AFTER_MS = 10_000
 const REFUSED_AGAIN_AFTER_MS = 5 * 60_000
 /** How long the old copy of a drained merchant is kept: a file that is being written may still read it. */
 export const KEEP_SECONDS = 300
@@ -43,7 +45,7 @@ async function moveNext(app: MovesApp, signal: AbortSignal): Promise<number> {
       return giveUp(app, move, error)
     }
   })
-  if (again) await saveProblem(db, move, again instanceof Date ? ENDED : again, againAt(app, again))
+  if (again) await saveProblem(db, move, again instanceof Date ? ENDED : again, againAt(app, move, again))
   return again === undefined ? 1 : 0
 }
 
@@ -51,10 +53,11 @@ type Failed = Pick<MoveRow, 'problem' | 'isRefused'>
 
 const ENDED: Failed = { problem: null, isRefused: false }
 
-function againAt({ clock }: MovesApp, again: Date | Failed): Date {
+function againAt({ clock }: MovesApp, { isCancelled }: MoveRow, again: Date | Failed): Date {
   if (again instanceof Date) return again
   if (again.isRefused) return addMs(clock.now(), REFUSED_AGAIN_AFTER_MS)
-  return addMs(clock.now(), again.problem === null ? 0 : AGAIN_AFTER_MS)
+  if (again.problem === null) return clock.now()
+  return addMs(clock.now(), isCancelled ? CANCELLED_AGAIN_AFTER_MS : AGAIN_AFTER_MS)
 }
 
 // The switch, the state of the merchant in the old cell beside it, and one to spare.
@@ -73,8 +76,20 @@ async function withRun<Result>(
     return db
   }
   try {
-    const [instance, source, target] = [open(0), open(move.fromCell), open(move.toCell)]
-    return await work({ app, move, instance, source, target, tables: await describeTables(source), signal })
+    const [instance, source] = [open(0), open(move.fromCell)]
+    const tables = await describeTables(source)
+    const target = () => open(move.toCell)
+    return await work({
+      app,
+      move,
+      instance,
+      source,
+      tables,
+      signal,
+      get target() {
+        return target()
+      },
+    })
   } finally {
     for (const db of opened.values()) await db.close()
   }

@@ -264,11 +264,11 @@ export async function findMerchantIn(db: Tx, cell: number): Promise<string | und
 const selectOpenMove = sql<{ merchantId: string }>`
 select merchant_id as "merchantId"
 from merchant_moves
-where step = 'copy' and not is_refused
+where step = 'copy' and not is_refused and not is_cancelled
 order by merchant_id
 limit 1`
 
-/** Whether a merchant is being copied. A refused move lets others go on. */
+/** Whether a merchant is being copied. A refused or cancelled move lets others go on. */
 export async function isCopying(db: Tx): Promise<boolean> {
   return (await firstRow(db, selectOpenMove, [])) !== undefined
 }

@@ -4,7 +4,7 @@ import { findPlace } from '../../kit/cells/moving-queries.ts'
 import { waitForEpoch } from '../../kit/cells/processes.ts'
 import { addMs } from '../../kit/clock.ts'
 import type { Db } from '../../kit/db/db.ts'
-import { cleanNewCopy, cleanOldCopy } from './clean.ts'
+import { cleanNewCopy, cleanOldCopy, freeOldCell } from './clean.ts'
 import { compareCopies } from './compare.ts'
 import { catchUp, copyRows, deleteLateRows } from './copy.ts'
 import { findObstacle } from './copyable.ts'
@@ -41,8 +41,7 @@ function isKnown({ app: { unscopedInstanceDb: db, clock }, move }: Run): Promise
 async function undo(run: Run): Promise<undefined> {
   const { app, move } = run
   await requirePlace(run)
-  await takeOver(run, run.source, 'outgoing')
-  await takeOver(run, run.target, 'incoming')
+  await freeOldCell(run)
   await cleanNewCopy(run)
   await finishMove(app.unscopedInstanceDb, move, app.clock.now())
 }

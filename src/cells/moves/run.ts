@@ -31,7 +31,8 @@ export interface Run {
   /** With connections of the run, as the cells: those of requests may all be held by writes that wait for the switch. */
   instance: Db
   source: ConnectedDb
-  target: ConnectedDb
+  /** Opened when it is used: a move is cancelled also while its new cell is down. */
+  readonly target: ConnectedDb
   tables: MovedTable[]
   /** Aborts when the process stops, or when another run has begun. */
   signal: AbortSignal
