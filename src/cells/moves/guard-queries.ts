@@ -141,7 +141,7 @@ with ended as (
   returning merchant_id
 )
 delete from move_changes
-where merchant_id in (select merchant_id from ended)`
+where merchant_id = $1 and exists (select from ended)`
 
 /** Once the move has ended. Does nothing if a later run has begun. */
 export async function deleteMovingState(db: Tx, { merchantId, fence }: Guarded): Promise<void> {
