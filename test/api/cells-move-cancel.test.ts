@@ -14,14 +14,13 @@ import {
 } from '../../src/cells/moves/move-queries.ts'
 import { RunEnded } from '../../src/cells/moves/run.ts'
 import { MOVED_TABLES } from '../../src/cells/moves/tables.ts'
-import { runCommandLine } from '../../src/cli/program.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import type { Statement } from '../../src/kit/db/db.ts'
 import { NO_FAILPOINTS } from '../../src/kit/failpoints.ts'
 import { createLog } from '../../src/kit/observability/log.ts'
 import { payWith } from '../support/builders.ts'
 import { dataOf } from '../support/cases.ts'
-import { plainAddress } from '../support/cells.ts'
+import { cellsCommand, plainAddress } from '../support/cells.ts'
 import { NO_POOLER } from '../support/database.ts'
 import { assertInvariants } from '../support/invariants.ts'
 import { eventually } from '../support/process.ts'
@@ -41,15 +40,7 @@ const target = cells.open(1)
 
 const WITHIN_MS = 30_000
 
-async function cowry(...args: string[]) {
-  let out = ''
-  const take = (text: string) => {
-    out += text
-  }
-  const env = { COWRY_URL: service.url, COWRY_ADMIN_TOKEN: ADMIN_TOKEN }
-  const code = await runCommandLine(['cells', ...args], { terminal: { out: take, err: take }, env })
-  return { code, out }
-}
+const cowry = cellsCommand(service, ADMIN_TOKEN)
 
 const readMove = async () => dataOf(await admin.get(`/admin/v1/merchants/${shop.uuid}/move`))
 

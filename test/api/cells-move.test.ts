@@ -5,12 +5,11 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { insertMove } from '../../src/cells/moves/move-queries.ts'
 import { MOVED_TABLES } from '../../src/cells/moves/tables.ts'
-import { runCommandLine } from '../../src/cli/program.ts'
 import type { Db, Statement } from '../../src/kit/db/db.ts'
 import type { Api } from '../support/api.ts'
 import { chargeBody, initiateBody, newReference, payWith } from '../support/builders.ts'
 import { CASES, dataOf, OPERATOR_CASES } from '../support/cases.ts'
-import { plainAddress } from '../support/cells.ts'
+import { cellsCommand, plainAddress } from '../support/cells.ts'
 import { startConsumer } from '../support/consumer.ts'
 import { assertInvariants } from '../support/invariants.ts'
 import { makeLink, payAt } from '../support/links.ts'
@@ -32,15 +31,7 @@ assert.ok(moved && other)
 
 const WITHIN_MS = 30_000
 
-async function cowry(...args: string[]) {
-  let out = ''
-  const take = (text: string) => {
-    out += text
-  }
-  const env = { COWRY_URL: service.url, COWRY_ADMIN_TOKEN: ADMIN_TOKEN }
-  const code = await runCommandLine(['cells', ...args], { terminal: { out: take, err: take }, env })
-  return { code, out }
-}
+const cowry = cellsCommand(service, ADMIN_TOKEN)
 
 /** The statement has the name of a table, so it is not one of the service's. */
 const query = async <Row>(db: Db, text: string): Promise<Row[]> =>

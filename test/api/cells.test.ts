@@ -6,7 +6,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { runCommandLine } from '../../src/cli/program.ts'
 import { deleteProcess, saveProcess } from '../../src/kit/cells/process-queries.ts'
 import { saveCellState } from '../../src/kit/cells/queries.ts'
 import { cellOfUuid } from '../../src/kit/cells/values.ts'
@@ -15,6 +14,7 @@ import { TABLES_BY_HOME } from '../../src/kit/db/homes.ts'
 import { assertApiError } from '../support/assertions.ts'
 import { initiateBody, payWith } from '../support/builders.ts'
 import { CASES, dataOf, OPERATOR_CASES } from '../support/cases.ts'
+import { cellsCommand } from '../support/cells.ts'
 import { CLUSTER_URL } from '../support/cluster.ts'
 import { startConsumer } from '../support/consumer.ts'
 import { signInAs } from '../support/dashboard.ts'
@@ -212,15 +212,7 @@ describe('two cells', () => {
 })
 
 describe('the register of cells', () => {
-  const cowry = async (...args: string[]) => {
-    let out = ''
-    const take = (text: string) => {
-      out += text
-    }
-    const env = { COWRY_URL: service.url, COWRY_ADMIN_TOKEN: ADMIN_TOKEN }
-    const code = await runCommandLine(['cells', ...args], { terminal: { out: take, err: take }, env })
-    return { code, out }
-  }
+  const cowry = cellsCommand(service, ADMIN_TOKEN)
 
   it('is shown by the command line, with what each cell has and whether it is up', async () => {
     for (const args of [['list'], ['status']]) {

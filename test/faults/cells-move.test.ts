@@ -108,6 +108,17 @@ const countOthers = async (db: Db) => {
   return row?.count
 }
 
+/** The merchant is still charged after the move. */
+async function stopAfterMore(charges: ReturnType<typeof startCharges>): Promise<void> {
+  const before = charges.charged.length
+  await eventually(
+    () => charges.charged.length,
+    (count) => count > before + 2,
+    WITHIN_MS,
+  )
+  await charges.stop()
+}
+
 describe('a process that dies while it moves a merchant', { ...NO_POOLER, ...HAS_LARGER_FORM }, () => {
   for (const [index, point] of STEPS.entries()) {
     const isRun = FORM !== 'quick' || index < QUICK_STEPS
@@ -124,13 +135,7 @@ describe('a process that dies while it moves a merchant', { ...NO_POOLER, ...HAS
       const worker = await startRole('worker')
       t.after(() => worker.kill('SIGTERM'))
       await eventually(readMove, ({ step, to }) => step === 'done' && to === cell, WITHIN_MS)
-      const atEnd = charges.charged.length
-      await eventually(
-        () => charges.charged.length,
-        (count) => count > atEnd + 2,
-        WITHIN_MS,
-      )
-      await charges.stop()
+      await stopAfterMore(charges)
       await assertMoved(toCell, charges.charged)
     })
   }
@@ -158,13 +163,7 @@ describe('a process that dies while it cancels a move', { ...NO_POOLER, ...HAS_L
       const worker = await startRole('worker')
       t.after(() => worker.kill('SIGTERM'))
       await eventually(readMove, ({ step }) => step === 'done', WITHIN_MS)
-      const atEnd = charges.charged.length
-      await eventually(
-        () => charges.charged.length,
-        (count) => count > atEnd + 2,
-        WITHIN_MS,
-      )
-      await charges.stop()
+      await stopAfterMore(charges)
       await assertMoved(from, charges.charged)
     })
   }

@@ -2,6 +2,7 @@
 // service with several cells.
 
 import { addCell } from '../../src/cells/register.ts'
+import { runCommandLine } from '../../src/cli/program.ts'
 import type { Config } from '../../src/config.ts'
 import { areSeveral, type Cells } from '../../src/kit/cells/cells.ts'
 import { listCellRows } from '../../src/kit/cells/queries.ts'
@@ -24,6 +25,19 @@ export const ONE_DATABASE = { skip: TEST_CELLS === 1 ? false : 'it is about one 
 
 /** For a test that moves merchants: a cell on Citus refuses it. */
 export const plainAddress = (t: Cleanup) => async (url: string) => (CLUSTER_URL ? testDatabaseUrl(t) : url)
+
+/** Runs `cowry cells` against the service. */
+export const cellsCommand =
+  (service: { url: string }, adminToken: string) =>
+  async (...args: string[]) => {
+    let out = ''
+    const take = (text: string) => {
+      out += text
+    }
+    const env = { COWRY_URL: service.url, COWRY_ADMIN_TOKEN: adminToken }
+    const code = await runCommandLine(['cells', ...args], { terminal: { out: take, err: take }, env })
+    return { code, out }
+  }
 
 /** Adds cells to an instance that is not started yet, so that it has this many. */
 export async function addTestCells(

@@ -106,7 +106,7 @@ const WATCH_MS = 500
 function addMove(cells: Command, shell: Shell): void {
   withJson(cells.command('move'))
     .description(
-      'Move a merchant to another cell while it works, and wait until it works there. The old copy is deleted later. If the command is interrupted, the move goes on; run it again to watch it. With --cancel, a move that has not switched is taken back.',
+      'Move a merchant to another cell while it works, and wait until it works there. The old copy is deleted later. If the command is interrupted, the move goes on; run it again to watch it. With --cancel, cancels a move that has not switched.',
     )
     .argument('<merchant>', 'the UUID of the merchant')
     .option('--to <cell>', 'the name of an active cell, or main')
@@ -117,7 +117,7 @@ function addMove(cells: Command, shell: Shell): void {
     .addOption(
       new Option(
         '--cancel',
-        'take back a move that has not switched: the merchant stays where it is, and the copy is deleted; refused after the switch',
+        'cancel a move that has not switched: the merchant stays where it is, and the copy is deleted; refused after the switch',
       ).conflicts(['to', 'keepSeconds']),
     )
     .action(async (merchant: string, options: MoveOptions, command: Command) => {
