@@ -18,6 +18,7 @@ import { createRecentLines, withRecentLines } from './kit/observability/recent-l
 import { systemRandom } from './kit/random.ts'
 import { createServiceMetrics } from './metrics.ts'
 import { createDemoSignIn } from './people/demo/people.ts'
+import { SCRYPT_COST, type ScryptCost } from './people/passwords.ts'
 import { type PrimaryChannel, shareLines } from './primary-channel.ts'
 import { explainListen } from './start-advice.ts'
 import { startTracing } from './tracing.ts'
@@ -26,6 +27,8 @@ export interface ServiceOptions extends DatabaseOptions {
   role?: Role
   clock?: Clock
   log?: Log
+  /** What the hash of a password costs; lower in tests. */
+  passwordCost?: ScryptCost
   /** The channel to the cluster's primary, in a worker of a cluster. */
   primary?: PrimaryChannel
 }
@@ -70,7 +73,9 @@ export async function startService(config: Config, options: ServiceOptions = {})
     const tracing = startTracing(config, { clock, log, random, metrics: measured.metrics })
     stops.push(tracing.stop)
     const shared = { config, role, clock, log, readLines, random, db, stops, counters, measured, tracing }
-    const service = await compose({ ...shared, cells, isIsolated: await areTenantsIsolated(db, log) })
+    const { passwordCost = SCRYPT_COST } = options
+    const isIsolated = await areTenantsIsolated(db, log)
+    const service = await compose({ ...shared, cells, isIsolated, passwordCost })
     return { ...service, db, cells, stop }
   } catch (error) {
     await stop()

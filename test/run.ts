@@ -42,7 +42,12 @@ const MEMORY_DISK_BYTES = 3 * 1024 ** 3
 
 // The services of all processes are open at once.
 const MAX_CONNECTIONS = 400
-const SERVER_SETTINGS = { max_connections: String(MAX_CONNECTIONS) }
+// Each new database is a checkpoint, after which every page that changes would be compressed and logged as a whole. That is
+// for a machine that loses power; the tests end processes.
+const SERVER_SETTINGS = {
+  max_connections: String(MAX_CONNECTIONS),
+  wal_compression: 'off',
+}
 // A few files need no more than the default of PostgreSQL.
 const FEW_FILES = 10
 

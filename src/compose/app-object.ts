@@ -81,7 +81,7 @@ export async function composeApp(parts: Parts, addresses: Addresses) {
     checkCapacity: (payment: PaymentRow) => reserveSlot({ db, clock }, payment),
     finishDelivery: perCell(cells, () => createDeliveryWriter(unscopedDb)),
     failpoints: config.failpoints,
-    passwords: createPasswordHasher(random),
+    passwords: createPasswordHasher(random, parts.passwordCost),
     peopleKey: secrets.peopleKey,
     /** Null: mail is not configured. */
     mailer: config.mail && createMailer({ log }, config.mail.server, config.mail.from),

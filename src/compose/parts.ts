@@ -6,6 +6,7 @@ import type { Counters } from '../kit/observability/counters.ts'
 import type { Log } from '../kit/observability/log.ts'
 import type { Random } from '../kit/random.ts'
 import type { ServiceMetrics } from '../metrics.ts'
+import type { ScryptCost } from '../people/passwords.ts'
 import type { ReadLines } from '../primary-channel.ts'
 import type { Tracing } from '../tracing.ts'
 
@@ -20,6 +21,7 @@ export interface Parts {
   log: Log
   readLines: ReadLines
   random: Random
+  passwordCost: ScryptCost
   /** The database of the instance, without row-level security. */
   db: ConnectedDb
   /** Whether row-level security is in force there. */
