@@ -8,9 +8,10 @@ import { insertMove } from '../../src/cells/moves/move-queries.ts'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { ADVISORY_LOCKS } from '../../src/kit/db/advisory-locks.ts'
 import { type Db, type Statement, sql } from '../../src/kit/db/db.ts'
-import { chargeBody, newReference, payWith } from '../support/builders.ts'
+import { payWith } from '../support/builders.ts'
 import { dataOf } from '../support/cases.ts'
 import { plainAddress } from '../support/cells.ts'
+import { startCharges } from '../support/charge-load.ts'
 import { assertInvariants } from '../support/invariants.ts'
 import { eventually } from '../support/process.ts'
 import { HAS_LARGER_FORM, LARGER_FORM_ONLY } from '../support/scale.ts'
@@ -40,26 +41,6 @@ const MARGIN_MS = 500
 const WATCH_MS = 20
 
 const readMove = async () => dataOf(await admin.get(`/admin/v1/merchants/${uuid}/move`))
-
-function startCharges(token: string) {
-  const charged: string[] = []
-  const failed: string[] = []
-  let isStopped = false
-  const client = async () => {
-    while (!isStopped) {
-      const body = chargeBody(token, { reference: newReference() })
-      const answer = await api.post('/api/v1/charges/recurring', body)
-      if (answer.body.data?.status === 'successful') charged.push(body.reference)
-      else failed.push(`${answer.http} ${answer.text}`)
-    }
-  }
-  const clients = Promise.all(Array.from({ length: CLIENTS }, client))
-  const stop = async () => {
-    isStopped = true
-    await clients
-  }
-  return { charged, failed, stop }
-}
 
 const selectWaiting = `
 select coalesce(max(extract(epoch from clock_timestamp() - waitstart) * 1000), 0)::float8 as ms
@@ -137,7 +118,7 @@ describe('a move whose last copy is slow', () => {
           await waits.stop()
           await watcher.close()
         })
-        const charges = startCharges(token)
+        const charges = startCharges(api, token, { clients: CLIENTS })
         t.after(() => charges.stop())
         await insertMove(cells.open(0), { merchantId: uuid, toCell, keepSeconds: 1 }, new Date())
         const slow = await eventually(readMove, ({ switchAttempts }) => switchAttempts >= 2, WITHIN_MS)

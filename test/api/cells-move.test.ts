@@ -6,10 +6,10 @@ import { after, describe, it } from 'node:test'
 import { insertMove } from '../../src/cells/moves/move-queries.ts'
 import { MOVED_TABLES } from '../../src/cells/moves/tables.ts'
 import type { Db, Statement } from '../../src/kit/db/db.ts'
-import type { Api } from '../support/api.ts'
-import { chargeBody, initiateBody, newReference, payWith } from '../support/builders.ts'
+import { initiateBody, payWith } from '../support/builders.ts'
 import { CASES, dataOf, OPERATOR_CASES } from '../support/cases.ts'
 import { cellsCommand, plainAddress } from '../support/cells.ts'
+import { startCharges } from '../support/charge-load.ts'
 import { startConsumer } from '../support/consumer.ts'
 import { assertInvariants } from '../support/invariants.ts'
 import { makeLink, payAt } from '../support/links.ts'
@@ -63,32 +63,7 @@ const moveTo = async (cell: string): Promise<void> => {
   assert.equal(code, 0, out)
 }
 
-/** Charges one saved card from several clients until it is stopped. */
-function startCharges(api: Api, token: string, fields: object = {}) {
-  const charged: string[] = []
-  const failed: string[] = []
-  let isStopped = false
-  const client = async () => {
-    while (!isStopped) {
-      const body = chargeBody(token, { ...fields, reference: newReference() })
-      const answer = await api.post('/api/v1/charges/recurring', body)
-      if (answer.http === 201 && answer.body.data.status === 'successful') charged.push(body.reference)
-      else failed.push(`${answer.http} ${answer.text}`)
-      const read = await api.get(`/api/v1/checkout/verify-payment?reference=${body.reference}`)
-      if (read.http !== 200) failed.push(`${read.http} ${read.text}`)
-    }
-  }
-  const clients = Promise.all(Array.from({ length: 3 }, client))
-  return {
-    charged,
-    failed,
-    stop: async () => {
-      isStopped = true
-      await clients
-      assert.deepEqual(failed, [])
-    },
-  }
-}
+const LOAD = { clients: 3, verifies: true }
 
 describe('a merchant that is moved while it works', () => {
   it('is charged without a failed request, and everything from before works in the new cell', async () => {
@@ -101,10 +76,11 @@ describe('a merchant that is moved while it works', () => {
     const open = dataOf(await api.post('/api/v1/checkout/initiate-payment', initiateBody()))
     const before = dataOf(await api.get('/api/v1/wallet/balance?currency=NGN'))
     assert.ok(before)
-    const charges = startCharges(api, made.recurringToken, { customer: made.customer })
+    const charges = startCharges(api, made.recurringToken, { ...LOAD, fields: { customer: made.customer } })
     const others = startCharges(
       other.api,
       (await payWith(other.api, 'card_success')).paymentMethod.recurringToken,
+      LOAD,
     )
     await eventually(
       () => charges.charged.length,
@@ -121,6 +97,7 @@ describe('a merchant that is moved while it works', () => {
     )
     await charges.stop()
     await others.stop()
+    assert.deepEqual([...charges.failed, ...others.failed], [])
     assert.equal(await cells.of(moved.uuid), 1)
 
     for (const reference of charges.charged) {

@@ -1,12 +1,17 @@
-// Clients that charge a saved card until the service accepts no more connections, for tests of how a process ends.
+// Clients that charge a saved card: until the service accepts no more connections, for tests of how a process ends, or
+// until the test stops them.
 
 import assert from 'node:assert/strict'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Db, sql } from '../../src/kit/db/db.ts'
 import type { Api } from './api.ts'
-import { chargeBody } from './builders.ts'
+import { chargeBody, newReference } from './builders.ts'
 
 const CHARGE = '/api/v1/charges/recurring'
+const VERIFY = '/api/v1/checkout/verify-payment'
 const CLIENTS = 8
+// Without it, the clients would take a processor from the work that they run beside.
+const BETWEEN_MS = 25
 
 export interface ChargeLoad {
   /** The references of the charges that were acknowledged as successful. */
@@ -38,6 +43,58 @@ export function chargeUntilRefused(api: Api, token: string): ChargeLoad {
     unexpected: () => unexpected,
     refused: () => refused,
     ended: Promise.all(Array.from({ length: CLIENTS }, client)),
+  }
+}
+
+interface SteadyOptions {
+  clients: number
+  /** Fields of each charge. */
+  fields?: object
+  /** Each charge is also verified. */
+  verifies?: boolean
+  /** A charge that gets 503 is repeated; without it, 503 is a failure. */
+  repeatsUnavailable?: boolean
+}
+
+export interface SteadyCharges {
+  /** The references of the successful charges. */
+  charged: string[]
+  failed: string[]
+  /** Resolves when every client has its last response. */
+  stop(): Promise<void>
+}
+
+/** Each client sends its next charge a moment after the response. */
+export function startCharges(api: Api, token: string, options: SteadyOptions): SteadyCharges {
+  const { fields, clients, verifies = false, repeatsUnavailable = false } = options
+  const charged: string[] = []
+  const failed: string[] = []
+  let isStopped = false
+  const charge = async (): Promise<void> => {
+    const body = chargeBody(token, { ...fields, reference: newReference() })
+    const answer = await postUntilAvailable(api, body, repeatsUnavailable)
+    if (answer.http === 201 && answer.body.data.status === 'successful') charged.push(body.reference)
+    else failed.push(`${answer.http} ${answer.text}`)
+    if (!verifies) return
+    const read = await api.get(`${VERIFY}?reference=${body.reference}`)
+    if (read.http !== 200) failed.push(`${read.http} ${read.text}`)
+  }
+  const client = async () => {
+    for (; !isStopped; await delay(BETWEEN_MS)) await charge()
+  }
+  const running = Promise.all(Array.from({ length: clients }, client))
+  const stop = async () => {
+    isStopped = true
+    await running
+  }
+  return { charged, failed, stop }
+}
+
+async function postUntilAvailable(api: Api, body: object, repeatsUnavailable: boolean) {
+  for (;;) {
+    const answer = await api.post(CHARGE, body)
+    if (answer.http !== 503 || !repeatsUnavailable) return answer
+    await delay(BETWEEN_MS)
   }
 }
 
