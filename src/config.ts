@@ -46,6 +46,7 @@ export interface Config {
   readonly keyPepper: Uint8Array | null
   /** Null: no limit. */
   readonly rateLimit: RateLimit | null
+  readonly maxLoopDelayMs: number
   readonly checkoutMinutes: number
   /** 0: no limit. */
   readonly promptsPerNumber: number

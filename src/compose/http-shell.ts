@@ -79,6 +79,7 @@ export async function composeShell(parts: Parts, app: App, { provider, testShop 
     publicUrl: app.settings.publicUrl,
     environment: config.environment,
     rateLimit: config.rateLimit,
+    maxLoopDelayMs: config.maxLoopDelayMs,
     syncRateLimits: (at, spendings) => syncRateLimits(db, at, spendings),
     failpoints: config.failpoints,
     trustProxy: config.trustProxy,

@@ -193,6 +193,12 @@ const DEFINITIONS = {
     'address, count',
     NONE,
   ),
+  'http.load_shed': line(
+    'warn',
+    'Requests of merchants were answered 503, because the event loop was late.',
+    'count, durationMs',
+    'Add workers or machines; find what holds the loop in the metrics and traces.',
+  ),
   'http.rate_limit_sync_failed': line(
     'warn',
     'Rate-limit buckets were not synchronised with the database; this process uses its own.',

@@ -106,11 +106,14 @@ export async function runMerchantRoute(
   return response.file ? streamFileAsMerchant(id, response, response.file) : response
 }
 
+const FILE_COST = (4 * MAX_LIMIT) / DEFAULT_LIMIT
+
 /**
  * A list takes one token of the rate limit for every 20 rows of its page, the default limit: a page of 100 costs the
- * process five times as much.
+ * process five times as much. A file takes as many as four of these pages: it has thousands of rows, streamed in parts.
  */
 export function costOf(route: Route | PersonRoute, queryText: string): number {
+  if ('response' in route && route.response.file !== undefined) return FILE_COST
   if (!('response' in route && route.response.list)) return 1
   const [, limit = '1'] = /(?:^|&)limit=(\d{1,3})(?:&|$)/.exec(queryText) ?? []
   return Math.max(1, Math.ceil(Math.min(Number(limit), MAX_LIMIT) / DEFAULT_LIMIT))

@@ -8,6 +8,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
 import type { ErrorPage, GatewayWebhookRoute, OperatorRoute, PageRoute, Route } from '../kit/http/route.ts'
 import type { Log } from '../kit/observability/log.ts'
+import type { LoopDelay } from '../kit/observability/loop-delay.ts'
 import type { ProcessLines, ProcessLinesQuery } from '../kit/observability/recent-lines.ts'
 import type { Tracer } from '../kit/observability/trace.ts'
 import type { Random } from '../kit/random.ts'
@@ -69,6 +70,10 @@ export interface HttpShellOptions {
   rateLimit: RateLimit | null
   /** Synchronizes the rate limits with the other processes; if absent, each process counts alone. */
   syncRateLimits?: SyncRateLimits
+  /** The average delay of the event loop above which requests of merchants get 503; absent or 0 means no limit. */
+  maxLoopDelayMs?: number
+  /** Absent: that of this process. */
+  loopDelay?: LoopDelay
   /** True behind a trusted proxy: the client's address is the one that the proxy saw. */
   trustProxy: boolean
   clock: Clock

@@ -33,6 +33,7 @@ import { createRequestTracker, type RequestTracker } from './request-context.ts'
 import { type Authorization, createAuthorization } from './security/authorization.ts'
 import { createDocumentationLimit } from './security/documentation-limit.ts'
 import { securityHeaders } from './security/headers.ts'
+import { createLoadShedding } from './security/load-shedding.ts'
 import { registerPolicyReports } from './security/policy-reports.ts'
 
 /** Requests in flight get this long to end. An orchestrator usually kills after 30 s. */
@@ -45,7 +46,8 @@ export function createHttpShell(options: HttpShellOptions): HttpShell {
   let stopping = false
   const { environment, random, log, errorPage } = options
   const parts = { requestTracker, headers, environment, random, log, errorPage, compress: createCompress() }
-  const app = createFramework(options, parts)
+  const shedding = createLoadShedding(options, parts)
+  const app = createFramework(options, parts, shedding.refuse)
   const { routes, eventData } = options
   const operatorRoutes = [...options.operatorRoutes, ...logRoutes(options)]
   const openApi = cachedDocument(options, (publicUrl) => openApiDocument(routes, { publicUrl, eventData }))
@@ -71,6 +73,7 @@ export function createHttpShell(options: HttpShellOptions): HttpShell {
       app.server.closeAllConnections()
       await closed
       authorization.stop()
+      shedding.stop()
     },
     async inject({ remoteAddress, ...request }) {
       const { statusCode, headers: responseHeaders, body } = await app.inject({ ...request, remoteAddress })
@@ -92,12 +95,14 @@ async function drain(clock: Clock, requestTracker: RequestTracker, closed: Promi
 
 const REQUEST_ID = new RegExp(`^[A-Za-z0-9._-]{8,${LONGEST_REQUEST_ID}}$`)
 
+type Refuse = (request: FastifyRequest, reply: FastifyReply) => boolean
+
 /** The parts that every kind of route uses. */
 interface Parts extends ErrorPageNeeds {
   requestTracker: RequestTracker
 }
 
-function createFramework(options: HttpShellOptions, parts: Parts): FastifyInstance {
+function createFramework(options: HttpShellOptions, parts: Parts, shedLoad: Refuse): FastifyInstance {
   const sendError = createErrorSender(options, parts)
   const app = fastify({
     logger: false,
@@ -132,7 +137,7 @@ function createFramework(options: HttpShellOptions, parts: Parts): FastifyInstan
   }
   app.decorateRequest('requestContext')
   app.addHook('onRequest', (request, reply, done) => {
-    if (refuseFlood(request, reply)) return
+    if (shedLoad(request, reply) || refuseFlood(request, reply)) return
     beginRequest(request, reply)
     const notFound = () => routeNotFound(findPath, request.raw.url, options.publicUrl())
     done(requestError(request, notFound))

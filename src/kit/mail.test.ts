@@ -115,10 +115,12 @@ describe('mail', () => {
     assert.ok(!commands.some((command) => /^(?:AUTH|MAIL)/.test(command)))
   })
 
-  it('is a failure if there is no server', async () => {
+  it('is a failure with the error of the system if there is no server', async () => {
     const { isSent, lines } = await send({ host: '127.0.0.1', port: 1, isTls: false, login: undefined })
     assert.equal(isSent, false)
-    assert.equal(lines.length, 1)
+    assert.deepEqual(lines, [
+      { key: 'mail.not_sent', fields: { errorCode: 'ECONNREFUSED', status: undefined } },
+    ])
   })
 })
 

@@ -1,6 +1,7 @@
 // Sends mail by SMTP, if the operator has configured a server. Mail is a convenience here: the caller also shows what it
 // sent, such as a link to copy, so a failure is a result and not an error.
 
+import { getSystemErrorName } from 'node:util'
 import { isEmail } from '../core/text/formats.ts'
 import type { Log } from './observability/log.ts'
 
@@ -132,8 +133,17 @@ async function within(timeoutMs: number, sending: Promise<unknown>): Promise<voi
 
 function describeFailure(error: unknown): { errorCode: string; status?: number } {
   if (!(error instanceof Error)) return { errorCode: 'unknown' }
-  const errorCode = 'code' in error && typeof error.code === 'string' ? error.code : error.name
+  const errorCode = systemErrorOf(error) ?? codeOf(error)
   const status =
     'responseCode' in error && typeof error.responseCode === 'number' ? error.responseCode : undefined
   return { errorCode, status }
+}
+
+function codeOf(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
+}
+
+/** Such as ECONNREFUSED; the library replaces the code of every failed connection by one of its own. */
+function systemErrorOf(error: Error): string | undefined {
+  return 'errno' in error && typeof error.errno === 'number' ? getSystemErrorName(error.errno) : undefined
 }

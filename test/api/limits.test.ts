@@ -81,6 +81,11 @@ describe('the rate limit', () => {
     assertApiError(await api.get(PATH), 'rate_limited')
   })
 
+  it('takes 20 tokens for a file', async () => {
+    const api = await keyWith({ perSecond: 5, burst: 50 })
+    assert.match(String(headersOf(await api.get('/api/v1/wallet/transactions/export'))[1]), /;r=30;/)
+  })
+
   it('executes nothing of a rate-limited request', async () => {
     const { api } = await service.newMerchant()
     await spend(api, 5)

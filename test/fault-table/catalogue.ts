@@ -252,7 +252,11 @@ export const FAULT_GROUPS: readonly FaultGroup[] = [
     title: 'Resources and life cycle',
     faults: [
       fault('F-85', 'thousands of slow connections', 'closed; others are as fast as before'),
-      fault('F-86', 'the event loop is blocked', 'no read blocks it for more than ten milliseconds'),
+      fault(
+        'F-86',
+        'the event loop is blocked',
+        'no read blocks it for more than ten milliseconds; while it is late, requests of merchants get 503',
+      ),
       fault(
         'F-87',
         'memory grows',

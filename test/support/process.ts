@@ -108,7 +108,14 @@ function spawnCowry(
   const child = spawn(file, [...before, ...args], {
     ...options,
     cwd: root,
-    env: { PATH: process.env.PATH ?? '', COWRY_LOG_LEVEL: 'warn', NODE_COMPILE_CACHE: COMPILE_CACHE, ...env },
+    env: {
+      PATH: process.env.PATH ?? '',
+      COWRY_LOG_LEVEL: 'warn',
+      // On a busy machine the loop of a process may be late without any load.
+      COWRY_MAX_LOOP_DELAY_MS: '0',
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const texts = { out: '', err: '' }

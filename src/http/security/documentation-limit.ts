@@ -9,9 +9,8 @@ import { createIntervalLog } from '../../kit/observability/log-interval.ts'
 import { errorResponse } from '../errors.ts'
 import { isApiPath, pathOf } from '../known-paths.ts'
 import type { HttpShellOptions } from '../options.ts'
-import type { RequestTracker } from '../request-context.ts'
-import type { SecurityHeaders } from './headers.ts'
 import { addressOwner, createRateLimiter } from './rate-limit.ts'
+import { type RefusalNeeds, sendRefusal } from './refusal.ts'
 
 /** A program can read all pages at once, in HTML or as markdown; readers behind one address open fewer pages a second. */
 export const DOCUMENTATION_LIMIT: RateLimit = { perSecond: 10, burst: 120 }
@@ -20,18 +19,13 @@ const DOCUMENTATION = /^\/(?:$|docs(?:\/|\.md$|$)|openapi\.json$|llms\.txt$)/
 
 type Options = Pick<HttpShellOptions, 'clock' | 'rateLimit' | 'log' | 'publicUrl'>
 
-interface Needs {
-  requestTracker: RequestTracker
-  headers: SecurityHeaders
-}
-
 /** Returns whether the request was refused; the response is then sent. */
 type RefuseFlood = (request: FastifyRequest, reply: FastifyReply) => boolean
 
 /** Operators who turn off the rate limit of keys turn off this one too. */
 export function createDocumentationLimit(
   { clock, rateLimit, log, publicUrl }: Options,
-  { requestTracker, headers }: Needs,
+  needs: RefusalNeeds,
 ): RefuseFlood {
   if (!rateLimit || rateLimit.perSecond <= 0) return () => false
   const limiter = createRateLimiter(clock)
@@ -46,16 +40,7 @@ export function createDocumentationLimit(
     if (allowed) return false
     report(owner)
     const { contentType, body } = refusalFor(request, publicUrl())
-    requestTracker.refuse(request, reply, HTTP_STATUS)
-    reply.hijack()
-    reply.raw.writeHead(HTTP_STATUS, {
-      ...headers.api,
-      'retry-after': String(retryAfterSeconds),
-      'x-request-id': request.id,
-      'content-type': contentType,
-      'content-length': String(Buffer.byteLength(body)),
-    })
-    reply.raw.end(body)
+    sendRefusal(request, reply, needs, { http: HTTP_STATUS, retryAfterSeconds, contentType, body })
     return true
   }
 }

@@ -1,0 +1,36 @@
+// A response that costs as little as possible, for requests that are refused because there are too many: no rendering, no
+// compression, and no line in the log.
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { RequestTracker } from '../request-context.ts'
+import type { SecurityHeaders } from './headers.ts'
+
+export interface RefusalNeeds {
+  requestTracker: RequestTracker
+  headers: SecurityHeaders
+}
+
+interface Refusal {
+  http: number
+  retryAfterSeconds: number
+  contentType: string
+  body: string
+}
+
+export function sendRefusal(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { requestTracker, headers }: RefusalNeeds,
+  { http, retryAfterSeconds, contentType, body }: Refusal,
+): void {
+  requestTracker.refuse(request, reply, http)
+  reply.hijack()
+  reply.raw.writeHead(http, {
+    ...headers.api,
+    'retry-after': String(retryAfterSeconds),
+    'x-request-id': request.id,
+    'content-type': contentType,
+    'content-length': String(Buffer.byteLength(body)),
+  })
+  reply.raw.end(body)
+}
