@@ -84,16 +84,21 @@ export interface MethodOwner {
   consent?: MethodConsent
 }
 
-/** Saves a method. Concurrent saves of the same card of the same customer make one record. */
-export async function saveMethod(
+/**
+ * Saves a method, if the condition holds in the transaction of the save; otherwise returns undefined. Concurrent saves of
+ * the same card of the same customer make one record.
+ */
+export async function saveMethodIf(
+  isNeeded: (tx: Tx) => Promise<boolean>,
   app: CustomersApp,
   owner: MethodOwner,
   method: SavedMethod,
-): Promise<MethodRow> {
-  return retryOnUniqueViolation(() => app.db.transaction((tx) => saveInTransaction(app, tx, owner, method)))
+): Promise<MethodRow | undefined> {
+  const save = async (tx: Tx) => ((await isNeeded(tx)) ? saveMethod(app, tx, owner, method) : undefined)
+  return retryOnUniqueViolation(() => app.db.transaction(save))
 }
 
-async function saveInTransaction(
+export async function saveMethod(
   app: CustomersApp,
   tx: Tx,
   owner: MethodOwner,

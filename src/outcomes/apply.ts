@@ -6,7 +6,7 @@ import type { CaseKind } from '../cases/case-kinds.ts'
 import { moveAndCloseCases, openCase } from '../cases/open.ts'
 import { feeOf, type Money, money } from '../core/money.ts'
 import type { MethodRow } from '../customers/method.ts'
-import { saveMethod } from '../customers/methods.ts'
+import { saveMethodIf } from '../customers/methods.ts'
 import { applyDispute, reviewUnrecordedDisputes, saveDeadlines } from '../disputes/apply-dispute.ts'
 import { recordDuplicateDisputes } from '../disputes/duplicate-dispute.ts'
 import { listDisputes } from '../disputes/find.ts'
@@ -21,7 +21,7 @@ import {
 } from '../ledger/service.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow, PaymentWithAttempt } from '../payments/attempt.ts'
-import { findPayment, listAttempts } from '../payments/find.ts'
+import { findPayment, listAttempts, lockUnchanged } from '../payments/find.ts'
 import { type Move, plainMove } from '../payments/move.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import type { MoveSource } from '../payments/states.ts'
@@ -142,6 +142,7 @@ async function applyMove(
   const now = app.clock.now()
   // The method is saved before the move, because the move refers to it; saving is idempotent.
   const saved = await saveOutcomeMethod(app, current, outcome)
+  if (saved === undefined) return undefined
   const method = saved && decision.paid ? withLastUse(saved, now) : saved
   const recovery = await openRecovery(app, payment, decision, method)
   const credit =
@@ -181,12 +182,15 @@ function pollAfterDecline(
   return proof === 'declined' ? declinedPollAt(app, current, behavior) : null
 }
 
-/** Saves the method that the outcome brings; otherwise returns the method that the payment already has. */
+/**
+ * Saves the method that the outcome brings; otherwise returns the method that the payment already has. Undefined: the payment
+ * has changed since it was read. Its method is saved by then and may be revoked already, so it is not saved again.
+ */
 async function saveOutcomeMethod(
   app: PaymentsApp,
   current: PaymentWithAttempt,
   outcome: Outcome,
-): Promise<MethodRow | null> {
+): Promise<MethodRow | null | undefined> {
   const { payment, attempt } = current
   const savedMethod = outcome.kind === 'succeeded' ? outcome.savedMethod : null
   const consent = attempt.choice?.consent
@@ -198,7 +202,7 @@ async function saveOutcomeMethod(
   const { merchantId, customerId, isRecurring } = payment
   const { gateway, accountId } = attempt
   const owner = { merchantId, customerId, gateway, accountId, isRecurring, consent }
-  return saveMethod(app, owner, savedMethod)
+  return saveMethodIf((tx) => lockUnchanged(tx, payment), app, owner, savedMethod)
 }
 
 function movedPayment(

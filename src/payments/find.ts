@@ -20,6 +20,7 @@ import {
   selectPaymentForUpdate,
   selectPayments,
   selectReferences,
+  selectUnchangedPayment,
   selectWholePayment,
   selectWholePaymentByReference,
   WHOLE_PAYMENT,
@@ -118,6 +119,14 @@ export async function lockPayment(tx: Tx, merchantId: string, id: string): Promi
   const [row] = await tx.query(selectPaymentForUpdate, [merchantId, id])
   if (!row) throw new Error(`payment ${id} does not exist`)
   return row
+}
+
+/** Whether the payment is as it was read. Until the end of the transaction it then stays so. */
+export async function lockUnchanged(
+  tx: Tx,
+  { merchantId, id, version, paymentMethodId }: PaymentRow,
+): Promise<boolean> {
+  return (await tx.query(selectUnchangedPayment, [merchantId, id, version, paymentMethodId])).length === 1
 }
 
 export async function findReference(

@@ -86,6 +86,13 @@ from payments p
 where p.merchant_id = $1 and p.id = $2
 for no key update of p`
 
+/** Locks the row against moves until the end of the transaction. */
+export const selectUnchangedPayment = sql<{ id: string }>`
+select id
+from payments
+where merchant_id = $1 and id = $2 and version = $3 and payment_method_id is not distinct from $4
+for share`
+
 export const selectReferences = sql<{ id: string; reference: string }>`
 select id, reference
 from payments

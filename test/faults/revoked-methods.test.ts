@@ -4,13 +4,16 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
 import { chargeSavedMethod } from '../../src/charges/charge.ts'
+import { startAttempt } from '../../src/checkout/start-attempt.ts'
 import { money } from '../../src/core/money.ts'
+import { listMethodRows } from '../../src/customers/method-queries.ts'
 import { revokeMethod, saveMethod, serializeMethod } from '../../src/customers/methods.ts'
 import { blockCustomer } from '../../src/customers/write.ts'
 import type { Failpoint } from '../../src/kit/failpoints.ts'
 import { activateMerchant, suspendMerchant } from '../../src/merchants/service.ts'
+import { applyOutcome } from '../../src/outcomes/apply.ts'
 import { CUSTOMER, newReference } from '../support/builders.ts'
-import { CARD, NAME, NOT_FOUND, paid, paymentsRig } from '../support/payments-rig.ts'
+import { CARD, NAME, NOT_FOUND, paid, paymentsRig, STARTED } from '../support/payments-rig.ts'
 
 const rig = await paymentsRig({ after })
 afterEach(() => rig.endTest())
@@ -27,7 +30,7 @@ async function newMethod() {
     accountId: null,
     isRecurring: true,
   }
-  const method = await saveMethod(rig.app, owner, CARD)
+  const method = await rig.db.transaction((tx) => saveMethod(rig.app, tx, owner, CARD))
   const { recurringToken } = serializeMethod(rig.app, method)
   assert.ok(recurringToken)
   const input = {
@@ -169,5 +172,29 @@ describe('a revocation and many charges at once', () => {
     await assert.rejects(chargeSavedMethod(rig.app, rig.merchant, { ...method.input }, null), {
       code: 'recurring_token_inactive',
     })
+  })
+})
+
+describe('a method that is revoked as soon as its payment has succeeded', () => {
+  it('is not saved again by a webhook whose payment was read before', async () => {
+    const checkout = await rig.checkout()
+    const { id, customerId } = checkout
+    rig.gateway.answers('startCheckout', STARTED)
+    const view = { payment: checkout, attempts: [], attempt: undefined, isCancelled: false }
+    await startAttempt(rig.app, view, { channel: 'card' })
+    const [payment, attempt] = [await rig.payment(id), await rig.attempt(id)]
+    const outcome = paid({ savedMethod: CARD })({ key: attempt.gatewayKey, amount: money(10_000n, 'KES') })
+    const apply = () =>
+      applyOutcome(rig.app, rig.gateway, { payment, attempt }, outcome, { source: 'webhook' })
+    const { method } = await apply()
+    assert.ok(method)
+    await revokeMethod(rig.app, rig.merchant, customerId, method.id)
+    const { payment: known } = await apply()
+    assert.equal(known.status, 'successful')
+    const methods = await listMethodRows(rig.db, rig.merchant.id, customerId)
+    assert.deepEqual(
+      methods.map(({ id: methodId, status }) => [methodId, status]),
+      [[method.id, 'revoked']],
+    )
   })
 })

@@ -24,7 +24,7 @@ async function returningPayer() {
     ...{ merchantId: rig.merchant.id, customerId, gateway: NAME, accountId: null },
     isRecurring: true,
   }
-  const { id: methodId } = await saveMethod(rig.app, owner, CARD)
+  const { id: methodId } = await rig.db.transaction((tx) => saveMethod(rig.app, tx, owner, CARD))
   const input = {
     reference: newReference(),
     amount: money(10_000n, 'KES'),

@@ -261,7 +261,8 @@ export async function paymentsRig(t: Cleanup): Promise<PaymentsRig> {
         accountId: null,
         isRecurring: true,
       }
-      const { recurringToken } = serializeMethod(app, await saveMethod(app, owner, CARD))
+      const method = await db.transaction((tx) => saveMethod(app, tx, owner, CARD))
+      const { recurringToken } = serializeMethod(app, method)
       assert.ok(recurringToken)
       const input = { ...inputFor(customerEmail), recurringToken }
       return (await chargeSavedMethod(app, merchant, input, null)).payment

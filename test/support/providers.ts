@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import type { Currency } from '../../src/core/currency.ts'
 import { saveMethod, serializeMethod } from '../../src/customers/methods.ts'
+import type { SavedMethod } from '../../src/gateways/saved-method.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { createSigner, createVault } from '../../src/kit/crypto.ts'
 import type { Db } from '../../src/kit/db/db.ts'
@@ -154,14 +155,15 @@ export async function saveCard(
     accountId: merchant.accountId,
     isRecurring: true,
   }
-  const method = await saveMethod(app, owner, {
+  const card: SavedMethod = {
     type: 'card',
     credential,
     fingerprint: randomUUID(),
     card: { brand: 'visa', last4: '4242', expiryMonth: 12, expiryYear: 2099, country: null },
     mobileMoney: null,
     currencies: [paymentTerms.currency],
-  })
+  }
+  const method = await app.db.transaction((tx) => saveMethod(app, tx, owner, card))
   const { recurringToken } = serializeMethod(app, method)
   assert.ok(recurringToken)
   return recurringToken

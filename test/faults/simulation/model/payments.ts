@@ -19,6 +19,7 @@ import {
   findPaymentByAccessHash,
   findPaymentByReference,
   listAttempts,
+  lockUnchanged,
 } from '../../../../src/payments/find.ts'
 import { PAYMENT } from '../../../../src/payments/payment.ts'
 import { claimDueAttempts, claimDueCheckouts } from '../../../../src/resolver/queries.ts'
@@ -45,6 +46,14 @@ export function findOwned(
 const rowsOf = (row: Row | undefined, pick: (row: Row) => Row) => (row ? [pick(row)] : [])
 
 const ANY_ROW = { merchantId: '', id: '' } as never
+
+function lockIfUnchanged(access: TableAccess, values: readonly unknown[]): Row[] {
+  const [merchantId, id, version, methodId] = values
+  const payment = findOwned(access, 'payments', merchantId, id)
+  if (!payment) return []
+  access.lock('payments', payment)
+  return payment.version === version && payment.payment_method_id === methodId ? [{ id }] : []
+}
 
 function awaitCustomer(access: TableAccess, values: readonly unknown[]): Row[] {
   const [merchantId, id, fence, reference, nextStep, due_at] = values
@@ -225,6 +234,7 @@ export const PAYMENT_STATEMENTS = [
     (db) => findPayment(db, '', ''),
     (access, [merchantId, id]) => rowsOf(findOwned(access, 'payments', merchantId, id), pickPayment),
   ),
+  modelStatement('lockUnchanged', (db) => lockUnchanged(db, ANY_ROW), lockIfUnchanged),
   modelStatement(
     'findPaymentByReference',
     (db) => findPaymentByReference(db, '', ''),
