@@ -9,6 +9,7 @@ import { TRIGGERABLE } from '../../src/cli/scenarios.ts'
 import { writeServerFile } from '../../src/cli/server-file.ts'
 import { eventually, tempFolder } from '../support/process.ts'
 import { ADMIN_TOKEN, testService } from '../support/service.ts'
+import { newHookPath, refuseStray } from '../support/stray-deliveries.ts'
 
 // The commands read the key of the demo merchant in the data folder.
 const service = await testService({ after }, { env: { COWRY_RATE_LIMIT: '0' }, isOwn: true })
@@ -57,7 +58,9 @@ async function run(...argv: string[]) {
 /** A developer's webhook handler: verifies each request and answers. */
 async function startConsumer(t: TestContext, secret: () => string, status = 200) {
   const received: { id: string; type: string }[] = []
+  const path = newHookPath()
   const server = createServer(async (request, response) => {
+    if (refuseStray(request, response, path)) return
     const body = Buffer.concat(await request.toArray())
     const headers = Object.fromEntries(
       Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
@@ -71,7 +74,7 @@ async function startConsumer(t: TestContext, secret: () => string, status = 200)
   t.after(() => void server.close())
   const address = server.address()
   assert.ok(address && typeof address === 'object')
-  return { received, url: `http://127.0.0.1:${address.port}/hook` }
+  return { received, url: `http://127.0.0.1:${address.port}${path}` }
 }
 
 describe('cowry listen and cowry trigger', () => {

@@ -7,6 +7,7 @@ import { CUSTOMER, chargeBody, saveMethod } from '../support/builders.ts'
 import { findFreePort } from '../support/deployment.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
+import { newHookPath } from '../support/stray-deliveries.ts'
 
 interface Seen {
   traceId: string
@@ -22,13 +23,14 @@ const called: IncomingHttpHeaders[] = []
 let texts = ''
 
 const port = await findFreePort()
+const hookPath = newHookPath()
 const collector = createServer((request, response) => {
   let text = ''
   request.on('data', (chunk) => {
     text += chunk
   })
   request.on('end', () => {
-    if (request.url === '/hook') called.push(request.headers)
+    if (request.url === hookPath) called.push(request.headers)
     else if (request.url === '/v1/traces' && request.headers.authorization === 'Bearer a b') {
       texts += text
       for (const { scopeSpans } of JSON.parse(text).resourceSpans) spans.push(...scopeSpans[0].spans)
@@ -78,7 +80,7 @@ describe('traces', () => {
   })
 
   it('propagates the trace to deliveries', async () => {
-    await api.post('/api/v1/webhooks/endpoints', { url: `http://127.0.0.1:${port}/hook` })
+    await api.post('/api/v1/webhooks/endpoints', { url: `http://127.0.0.1:${port}${hookPath}` })
     await saveMethod(api, 'card_success')
     const [headers] = await eventually(
       () => called,

@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { cleanUp } from '../support/cleanups.ts'
+import { refuseStray } from '../support/stray-deliveries.ts'
 
 /**
  * How a request fails. Without `_after_acting` the provider never saw the request, unless only the response is faulty:
@@ -106,6 +107,7 @@ export async function startFakeServer(
     return plan.kind
   }
   const server = createServer(async (incoming, response) => {
+    if (refuseStray(incoming, response)) return
     try {
       const request = await readRequest(incoming)
       requests.push(request)

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import { Webhook } from 'standardwebhooks'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import type { Cleanup } from './database.ts'
+import { newHookPath, refuseStray } from './stray-deliveries.ts'
 
 export interface Receipt {
   id: string
@@ -77,7 +78,9 @@ export async function startConsumer(t: Cleanup, options: ConsumerOptions = {}): 
     setTimeout(() => respond(request, response, reaction), waitMs)
   }
 
+  const path = newHookPath()
   const server = createServer((request, response) => {
+    if (refuseStray(request, response, path)) return
     open += 1
     response.once('close', () => {
       open -= 1
@@ -93,7 +96,7 @@ export async function startConsumer(t: Cleanup, options: ConsumerOptions = {}): 
   const address = server.address()
   if (!address || typeof address === 'string') throw new Error('the consumer has no port')
   return {
-    url: `http://127.0.0.1:${address.port}/hook`,
+    url: `http://127.0.0.1:${address.port}${path}`,
     receipts,
     errors,
     inFlight: () => open,

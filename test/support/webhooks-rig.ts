@@ -25,6 +25,7 @@ import { insertEndpoint } from '../../src/webhook-endpoints/queries.ts'
 import { newSecret, sealSecret } from '../../src/webhook-endpoints/secret.ts'
 import { type Cleanup, testDatabaseUrl } from './database.ts'
 import { type FakeClock, frozenClock } from './fake-clock.ts'
+import { newHookPath, refuseStray } from './stray-deliveries.ts'
 import { connectTestDb } from './test-db.ts'
 
 export interface Received {
@@ -58,7 +59,9 @@ export async function scriptedConsumer(t: Cleanup): Promise<ScriptedConsumer> {
     versions: () => consumer.received.map(({ event }) => event.resource.version),
     closeConnections: () => server.closeAllConnections(),
   }
+  const path = newHookPath()
   const server = createServer(async (request, response) => {
+    if (refuseStray(request, response, path)) return
     const body = await text(request)
     const received = { headers: flat(request.headers), body, event: JSON.parse(body) }
     consumer.received.push(received)
@@ -72,7 +75,7 @@ export async function scriptedConsumer(t: Cleanup): Promise<ScriptedConsumer> {
     await new Promise((resolve) => server.close(resolve))
   })
   // A boundary: a server that listens on a port has an address of this kind.
-  consumer.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
+  consumer.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`
   return consumer
 }
 

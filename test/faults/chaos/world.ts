@@ -204,7 +204,7 @@ function quitPostgres(folder: string): void {
 async function subscribe({ url, apiKey }: Api, consumer: Consumer, proxy: TcpProxy): Promise<void> {
   const api = createApi(url, { 'x-api-key': apiKey })
   const answer = await api.post('/api/v1/webhooks/endpoints', {
-    url: `http://127.0.0.1:${proxy.port}/hook`,
+    url: `http://127.0.0.1:${proxy.port}${new URL(consumer.url).pathname}`,
     events: ['*'],
   })
   if (answer.http !== 201) throw new Error(`the endpoint was rejected: ${answer.text}`)
