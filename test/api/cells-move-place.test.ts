@@ -5,7 +5,7 @@ import { after, describe, it } from 'node:test'
 import { describeTables } from '../../src/cells/moves/copy-queries.ts'
 import { addGuard, listUnrecorded, saveMovingState } from '../../src/cells/moves/guard-queries.ts'
 import { claimMove, findMove, insertMove, switchPlacement } from '../../src/cells/moves/move-queries.ts'
-import { findPlace } from '../../src/kit/cells/moving-queries.ts'
+import { admitMerchant, findPlace } from '../../src/kit/cells/moving-queries.ts'
 import { movedMerchantOf } from '../../src/kit/db/db.ts'
 import { claimKey } from '../../src/kit/db/idempotency.ts'
 import { testDatabase } from '../support/database.ts'
@@ -40,6 +40,17 @@ describe('a move', () => {
     await db.script(`update merchant_cells set cell = 1`)
     assert.notEqual(await switchPlacement(db, move, NOW), undefined)
     assert.equal((await findPlace(db, MERCHANT)).cell, 2)
+  })
+})
+
+describe('a merchant that arrives in a cell', () => {
+  it('is not admitted there by a run before the one that brings it', async () => {
+    const bringing = { merchantId: MERCHANT, fence: 9 }
+    await saveMovingState(db, bringing, 'incoming')
+    assert.equal(await admitMerchant(db, MERCHANT, 8), false)
+    assert.equal(await saveMovingState(db, bringing, 'incoming'), 'changed')
+    assert.equal(await admitMerchant(db, MERCHANT, 9), true)
+    assert.equal(await admitMerchant(db, MERCHANT, 9), false)
   })
 })
 

@@ -136,7 +136,7 @@ async function leaveCell(run: Run): Promise<void> {
   const { app, instance, move, source, target } = run
   const { clock } = app
   await waitForEpoch({ db: instance, clock }, move.epoch ?? 0n, ACKNOWLEDGED_WITHIN_MS)
-  await admitMerchant(target, move.merchantId)
+  await admitMerchant(target, move.merchantId, move.fence)
   await takeOver(run, source, 'gone')
 }
 

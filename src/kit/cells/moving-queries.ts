@@ -42,14 +42,16 @@ export async function listSuccessors(db: Tx): Promise<Map<number, number[]>> {
 
 interface MerchantPlace {
   cell: number
-  /** The number of the run that copies the merchant; null if none does. */
+  /** The number of the last run that moved the merchant; null if it was never moved. */
   fence: number | null
+  isCopied: boolean
 }
 
 const selectPlace = sql<MerchantPlace>`
-select
-  coalesce((select cell from merchant_cells where merchant_id = $1), 0) as cell,
-  (select fence from merchant_moves where merchant_id = $1 and step = 'copy') as fence`
+select coalesce(c.cell, 0) as cell, m.fence, coalesce(m.step = 'copy', false) as "isCopied"
+from (select $1::uuid as merchant_id) one
+left join merchant_cells c on c.merchant_id = one.merchant_id
+left join merchant_moves m on m.merchant_id = one.merchant_id`
 
 export async function findPlace(db: Db, merchantId: string): Promise<MerchantPlace> {
   return requireRow(await db.query(selectPlace, [merchantId]))
@@ -78,10 +80,13 @@ export async function reopenMerchant(cell: Tx, merchantId: string, fence: number
 
 const admitStatement = sql<unknown>`
 delete from moving_merchants
-where merchant_id = $1 and state = 'incoming'
+where merchant_id = $1 and state = 'incoming' and fence <= $2
 returning 1`
 
-/** In the new cell, once the switch was made: the merchant works there from now on. */
-export async function admitMerchant(cell: Tx, merchantId: string): Promise<boolean> {
-  return (await cell.query(admitStatement, [merchantId])).length > 0
+/**
+ * In the new cell, once the run with this fence, or one before, has switched: the merchant works there from now on. False if it
+ * does already, or if a later move brings it there.
+ */
+export async function admitMerchant(cell: Tx, merchantId: string, fence: number): Promise<boolean> {
+  return (await cell.query(admitStatement, [merchantId, fence])).length > 0
 }
