@@ -50,11 +50,17 @@ export interface SavedCard {
   token: string
 }
 
+/** A merchant that was filled over HTTP. */
+export interface FilledMerchant {
+  key: string
+  saved: readonly SavedCard[]
+}
+
 export interface RequestSource {
   host: string
   paid: readonly PaidPayment[]
-  /** The one merchant of a service that was filled over HTTP, instead of those that were seeded. */
-  filled?: { key: string; saved: readonly SavedCard[] }
+  /** The merchants of a service that was filled over HTTP, instead of those that were seeded. */
+  filled?: readonly FilledMerchant[]
 }
 
 const PATHS = {
@@ -69,7 +75,7 @@ export function nextRequest(source: RequestSource, operation: SentOperation): Wi
   switch (operation) {
     case 'charges':
       return source.filled
-        ? savedChargeOf(source, source.filled.saved)
+        ? savedChargeOf(source, randomBelow(source.filled.length))
         : chargeOf(source, customerRefOf(1 + randomBelow(CUSTOMERS)))
     case 'hotCharges':
       return chargeOf(source, customerRefOf(1 + CUSTOMERS + randomBelow(CUSTOMERS)))
@@ -101,10 +107,11 @@ export function chargeOf(source: RequestSource, { merchant, customer }: Customer
   return post(source, merchant, PATHS.charges, chargeBodyOf(customer, recurringTokenOf(customer)))
 }
 
-function savedChargeOf(source: RequestSource, saved: readonly SavedCard[]): WireRequest {
+function savedChargeOf(source: RequestSource, merchant: number): WireRequest {
+  const { saved = [] } = source.filled?.[merchant] ?? {}
   const card = saved[randomBelow(saved.length)]
   if (!card) throw new Error('there is no saved card to charge')
-  return post(source, HOT_MERCHANT, PATHS.charges, chargeBodyOf(card.customer, card.token))
+  return post(source, merchant, PATHS.charges, chargeBodyOf(card.customer, card.token))
 }
 
 function chargeBodyOf(customer: number, recurringToken: string) {
@@ -183,7 +190,7 @@ const keys = new Map<number, string>()
 
 /** Cached: deriving a key costs more than the rest of a request. */
 function keyOf({ filled }: RequestSource, merchant: number): string {
-  if (filled) return filled.key
+  if (filled) return filled[merchant % filled.length]?.key ?? ''
   const known = keys.get(merchant) ?? apiKeyOf(merchant)
   keys.set(merchant, known)
   return known

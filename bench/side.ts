@@ -7,9 +7,14 @@ import { join } from 'node:path'
 import pg from 'pg'
 import type { Commit } from './commit.ts'
 import { embeddedUrl } from './embedded-url.ts'
-import { HOT_MERCHANT } from './population.ts'
 import { type Cleanups, type Program, startCowry, startProvider } from './programs.ts'
-import { initiateOf, type PaidPayment, type RequestSource, type SavedCard } from './requests.ts'
+import {
+  type FilledMerchant,
+  initiateOf,
+  type PaidPayment,
+  type RequestSource,
+  type SavedCard,
+} from './requests.ts'
 import { SECRETS_ENV } from './seed.ts'
 import { request, sendOnce } from './send.ts'
 
@@ -37,26 +42,34 @@ export async function startSide({ name, folder }: Commit, cleanups: Cleanups): P
   }
   const service = await startCowry(cleanups, { args: ['serve'], env, root: folder })
   const [, key = ''] = /"demoKey": ?"([^"]+)"/.exec(service.line) ?? []
-  const source = await fill(service.url, key)
+  const source = await fillMerchants(service.url, [key], CARDS)
   return { name, service, databaseUrl: await embeddedUrl(dataDir), source }
 }
 
-/** Customers pay once, and their cards are saved. */
-async function fill(url: string, key: string): Promise<Side['source']> {
+/** Customers of each merchant pay once, and their cards are saved. */
+export async function fillMerchants(
+  url: string,
+  keys: readonly string[],
+  cardsEach: number,
+): Promise<Side['source']> {
   const paid: PaidPayment[] = []
-  const saved: SavedCard[] = []
-  for (let first = 1; first <= CARDS; first += CARDS_AT_ONCE) {
-    const customers = Array.from({ length: CARDS_AT_ONCE }, (_, index) => first + index)
-    const done = await Promise.all(customers.map((customer) => saveCard(url, key, customer)))
-    paid.push(...done.map(({ reference }) => ({ merchant: HOT_MERCHANT, reference })))
-    saved.push(...done.map(({ customer, token }) => ({ customer, token })))
+  const filled: FilledMerchant[] = []
+  for (const [merchant, key] of keys.entries()) {
+    const saved: SavedCard[] = []
+    for (let first = 1; first <= cardsEach; first += CARDS_AT_ONCE) {
+      const customers = Array.from({ length: CARDS_AT_ONCE }, (_, index) => first + index)
+      const done = await Promise.all(customers.map((customer) => saveCard(url, key, customer)))
+      paid.push(...done.map(({ reference }) => ({ merchant, reference })))
+      saved.push(...done.map(({ customer, token }) => ({ customer, token })))
+    }
+    filled.push({ key, saved })
   }
-  return { paid, filled: { key, saved } }
+  return { paid, filled }
 }
 
 async function saveCard(url: string, key: string, customer: number) {
-  const source = { host: new URL(url).host, paid: [], filled: { key, saved: [] } }
-  const { bytes, reference = '' } = initiateOf(source, { merchant: HOT_MERCHANT, customer })
+  const source = { host: new URL(url).host, paid: [], filled: [{ key, saved: [] }] }
+  const { bytes, reference = '' } = initiateOf(source, { merchant: 0, customer })
   await sendOnce(url, bytes)
   const instrument = JSON.stringify({ instrument: 'card_success' })
   await request(`${url}/api/v1/sandbox/payments/${reference}/complete`, key, instrument)

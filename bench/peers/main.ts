@@ -53,7 +53,7 @@ async function startOurs(): Promise<Target> {
   progress('starting Cowry and saving cards')
   const folder = join(import.meta.dirname, '../..')
   const { service, source } = await startSide({ name: 'Cowry', folder }, cleanups)
-  const { key = '', saved = [] } = source.filled ?? {}
+  const { key = '', saved = [] } = source.filled?.[0] ?? {}
   return {
     name: 'Cowry, recurring charges',
     url: service.url,
