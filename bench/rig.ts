@@ -85,6 +85,7 @@ async function build({ log, env = {}, nodeOptions = [] }: RigOptions, cleanups: 
     COWRY_DATA_DIR: folder,
     COWRY_SANDBOX_URL: provider.url,
     COWRY_RATE_LIMIT: '0',
+    COWRY_MAX_LOOP_DELAY_MS: '0',
     ...env,
   }
   log('seeding merchants, customers and saved cards')

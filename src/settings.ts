@@ -79,7 +79,7 @@ export const SETTINGS = {
   rateLimit: setting('COWRY_RATE_LIMIT', '100', readRateLimit,
     'Rate limit per API key, and per person at the dashboard, in requests per second, as N or N:BURST; the default burst is 5 times N. 0 is no limit.'),
   maxLoopDelayMs: setting('COWRY_MAX_LOOP_DELAY_MS', '200', integer(0, 60_000),
-    'Average delay of the event loop in milliseconds above which requests with an API key get 503 with Retry-After: 1, until the process has caught up. 0 is no limit.'),
+    'Average delay of the event loop in milliseconds, over a few tenths of a second, above which requests to /api/ get 503 with Retry-After: 1. 0 is no limit.'),
   checkoutMinutes: setting('COWRY_CHECKOUT_MINUTES', '60', integer(5, 1_440),
     'Minutes until an open checkout expires.'),
   promptsPerNumber: setting('COWRY_PROMPTS_PER_NUMBER', '5', integer(0, 1_000),

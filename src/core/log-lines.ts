@@ -195,7 +195,7 @@ const DEFINITIONS = {
   ),
   'http.load_shed': line(
     'warn',
-    'Requests of merchants were answered 503, because the event loop was late.',
+    'Requests to /api/ were answered 503, because the event loop was late.',
     'count, durationMs',
     'Add workers or machines; find what holds the loop in the metrics and traces.',
   ),

@@ -84,21 +84,33 @@ export interface MethodOwner {
   consent?: MethodConsent
 }
 
+/** What its caller does in the transaction of a save. */
+interface SaveSteps {
+  /** False: nothing is saved. */
+  before(tx: Tx): Promise<boolean>
+  after?(tx: Tx, methodId: string): Promise<void>
+}
+
 /**
- * Saves a method, if the condition holds in the transaction of the save; otherwise returns undefined. Concurrent saves of
- * the same card of the same customer make one record.
+ * Saves a method; undefined if the step before it says that it is not needed. Concurrent saves of the same card of the same
+ * customer make one record.
  */
-export async function saveMethodIf(
-  isNeeded: (tx: Tx) => Promise<boolean>,
+export async function saveMethod(
   app: CustomersApp,
   owner: MethodOwner,
   method: SavedMethod,
+  { before, after }: SaveSteps,
 ): Promise<MethodRow | undefined> {
-  const save = async (tx: Tx) => ((await isNeeded(tx)) ? saveMethod(app, tx, owner, method) : undefined)
+  const save = async (tx: Tx) => {
+    if (!(await before(tx))) return undefined
+    const saved = await saveInTransaction(app, tx, owner, method)
+    await after?.(tx, saved.id)
+    return saved
+  }
   return retryOnUniqueViolation(() => app.db.transaction(save))
 }
 
-export async function saveMethod(
+async function saveInTransaction(
   app: CustomersApp,
   tx: Tx,
   owner: MethodOwner,

@@ -35,6 +35,7 @@ import { createDocumentationLimit } from './security/documentation-limit.ts'
 import { securityHeaders } from './security/headers.ts'
 import { createLoadShedding } from './security/load-shedding.ts'
 import { registerPolicyReports } from './security/policy-reports.ts'
+import type { Refuse } from './security/refusal.ts'
 
 /** Requests in flight get this long to end. An orchestrator usually kills after 30 s. */
 const DRAIN_MS = 25_000
@@ -94,8 +95,6 @@ async function drain(clock: Clock, requestTracker: RequestTracker, closed: Promi
 }
 
 const REQUEST_ID = new RegExp(`^[A-Za-z0-9._-]{8,${LONGEST_REQUEST_ID}}$`)
-
-type Refuse = (request: FastifyRequest, reply: FastifyReply) => boolean
 
 /** The parts that every kind of route uses. */
 interface Parts extends ErrorPageNeeds {

@@ -145,5 +145,6 @@ function codeOf(error: Error): string {
 
 /** Such as ECONNREFUSED; the library replaces the code of every failed connection by one of its own. */
 function systemErrorOf(error: Error): string | undefined {
-  return 'errno' in error && typeof error.errno === 'number' ? getSystemErrorName(error.errno) : undefined
+  const errno = 'errno' in error && typeof error.errno === 'number' ? error.errno : 0
+  return errno < 0 ? getSystemErrorName(errno) : undefined
 }

@@ -6,7 +6,6 @@ import type { CaseKind } from '../cases/case-kinds.ts'
 import { moveAndCloseCases, openCase } from '../cases/open.ts'
 import { feeOf, type Money, money } from '../core/money.ts'
 import type { MethodRow } from '../customers/method.ts'
-import { saveMethodIf } from '../customers/methods.ts'
 import { applyDispute, reviewUnrecordedDisputes, saveDeadlines } from '../disputes/apply-dispute.ts'
 import { recordDuplicateDisputes } from '../disputes/duplicate-dispute.ts'
 import { listDisputes } from '../disputes/find.ts'
@@ -21,17 +20,17 @@ import {
 } from '../ledger/service.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow, PaymentWithAttempt } from '../payments/attempt.ts'
-import { findPayment, listAttempts, lockUnchanged } from '../payments/find.ts'
+import { findPayment, listAttempts } from '../payments/find.ts'
 import { type Move, plainMove } from '../payments/move.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import type { MoveSource } from '../payments/states.ts'
 import { type ClosedAttempt, closeAttempt } from '../payments/update-attempt.ts'
-import { chargedMethodOf, methodOf } from '../payments/views.ts'
 import { type Decision, decide } from './decide.ts'
-import { saveLateMethod, saveReceiptNumber } from './queries.ts'
+import { saveReceiptNumber } from './queries.ts'
 import { openRecovery } from './recovery.ts'
 import { reviewUncertain } from './review.ts'
 import { sanitizeOutcome } from './sanitize.ts'
+import { saveLateMethod, saveOutcomeMethod } from './save-method.ts'
 import { declinedPollAt, isMethodPending, methodPollAt, openPagePollAt } from './schedule.ts'
 
 export interface OutcomeContext {
@@ -182,29 +181,6 @@ function pollAfterDecline(
   return proof === 'declined' ? declinedPollAt(app, current, behavior) : null
 }
 
-/**
- * Saves the method that the outcome brings; otherwise returns the method that the payment already has. Undefined: the payment
- * has changed since it was read. Its method is saved by then and may be revoked already, so it is not saved again.
- */
-async function saveOutcomeMethod(
-  app: PaymentsApp,
-  current: PaymentWithAttempt,
-  outcome: Outcome,
-): Promise<MethodRow | null | undefined> {
-  const { payment, attempt } = current
-  const savedMethod = outcome.kind === 'succeeded' ? outcome.savedMethod : null
-  const consent = attempt.choice?.consent
-  // A payer whose saved method was declined at a checkout may pay with another one, so the payment does not get it.
-  const isLeft = attempt.paymentMethodId !== null && outcome.kind !== 'succeeded'
-  if (isLeft) return methodOf(app, payment)
-  // Null: the payer has not agreed that the method is saved.
-  if (!savedMethod || consent === null) return chargedMethodOf(app, current)
-  const { merchantId, customerId, isRecurring } = payment
-  const { gateway, accountId } = attempt
-  const owner = { merchantId, customerId, gateway, accountId, isRecurring, consent }
-  return saveMethodIf((tx) => lockUnchanged(tx, payment), app, owner, savedMethod)
-}
-
 function movedPayment(
   { payment, attempt }: PaymentWithAttempt,
   decision: MoveDecision,
@@ -240,15 +216,13 @@ function endedAttempt(attempt: AttemptRow, decision: MoveDecision): AttemptRow {
  * provider is asked again.
  */
 async function saveLateFacts(app: PaymentsApp, current: PaymentWithAttempt, outcome: Outcome): Promise<void> {
-  const { payment, attempt } = current
+  const { attempt } = current
   if (outcome.kind !== 'succeeded' || outcome.key !== attempt.gatewayKey) return
   const receiptNumber = receiptNumberOf(outcome)
   if (receiptNumber !== null && attempt.receiptNumber === null)
     await saveReceiptNumber(app.db, attempt, receiptNumber)
   const isExpected = attempt.report !== null || Boolean(attempt.choice?.consent)
-  const isLate = attempt.status === 'succeeded' && payment.paymentMethodId === null && isExpected
-  const method = isLate && outcome.savedMethod ? await saveOutcomeMethod(app, current, outcome) : null
-  if (method) await saveLateMethod(app.db, payment, method.id)
+  if (attempt.status === 'succeeded' && isExpected) await saveLateMethod(app, current, outcome)
 }
 
 function receiptNumberOf(outcome: Outcome): string | null {

@@ -1,6 +1,6 @@
 // Every statement that schedules and claims the status check of an attempt, and stores what it says about a paid one.
 
-import { type Db, sql } from '../kit/db/db.ts'
+import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import { ATTEMPT_COLUMNS, type AttemptRow } from '../payments/attempt.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 
@@ -43,18 +43,17 @@ export async function saveReceiptNumber(
   await db.query(saveReceiptNumberStatement, [merchantId, id, receiptNumber])
 }
 
-const saveLateMethodStatement = sql<unknown>`
+const linkMethodStatement = sql<unknown>`
 update payments
 set payment_method_id = $3
-where merchant_id = $1 and id = $2 and payment_method_id is null`
+where merchant_id = $1 and id = $2`
 
-/** The method with which the payment was paid, if the provider reports it after the payment has succeeded. */
-export async function saveLateMethod(
-  db: Db,
+export async function linkMethod(
+  tx: Tx,
   { merchantId, id }: Pick<PaymentRow, 'merchantId' | 'id'>,
   methodId: string,
 ): Promise<void> {
-  await db.query(saveLateMethodStatement, [merchantId, id, methodId])
+  await tx.query(linkMethodStatement, [merchantId, id, methodId])
 }
 
 const claimPollStatement = sql<{ id: string }>`

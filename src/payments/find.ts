@@ -11,6 +11,7 @@ import {
   type ReferenceRow,
   selectAttempts,
   selectAttemptsOfPayments,
+  selectAtVersion,
   selectByReference,
   selectMerchantByAccessHash,
   selectMerchantByGatewayKey,
@@ -20,9 +21,9 @@ import {
   selectPaymentForUpdate,
   selectPayments,
   selectReferences,
-  selectUnchangedPayment,
   selectWholePayment,
   selectWholePaymentByReference,
+  selectWithoutMethod,
   WHOLE_PAYMENT,
 } from './queries.ts'
 
@@ -121,12 +122,14 @@ export async function lockPayment(tx: Tx, merchantId: string, id: string): Promi
   return row
 }
 
-/** Whether the payment is as it was read. Until the end of the transaction it then stays so. */
-export async function lockUnchanged(
-  tx: Tx,
-  { merchantId, id, version, paymentMethodId }: PaymentRow,
-): Promise<boolean> {
-  return (await tx.query(selectUnchangedPayment, [merchantId, id, version, paymentMethodId])).length === 1
+/** Locks the payment if it has not moved since it was read. */
+export async function lockAtVersion(tx: Tx, { merchantId, id, version }: PaymentRow): Promise<boolean> {
+  return (await tx.query(selectAtVersion, [merchantId, id, version])).length === 1
+}
+
+/** Locks the payment if it has no saved method. */
+export async function lockWithoutMethod(tx: Tx, { merchantId, id }: PaymentRow): Promise<boolean> {
+  return (await tx.query(selectWithoutMethod, [merchantId, id])).length === 1
 }
 
 export async function findReference(

@@ -86,12 +86,17 @@ from payments p
 where p.merchant_id = $1 and p.id = $2
 for no key update of p`
 
-/** Locks the row against moves until the end of the transaction. */
-export const selectUnchangedPayment = sql<{ id: string }>`
+export const selectAtVersion = sql<{ id: string }>`
 select id
 from payments
-where merchant_id = $1 and id = $2 and version = $3 and payment_method_id is not distinct from $4
-for share`
+where merchant_id = $1 and id = $2 and version = $3
+for no key update`
+
+export const selectWithoutMethod = sql<{ id: string }>`
+select id
+from payments
+where merchant_id = $1 and id = $2 and payment_method_id is null
+for no key update`
 
 export const selectReferences = sql<{ id: string; reference: string }>`
 select id, reference

@@ -6,6 +6,7 @@ import { after, afterEach, describe, it } from 'node:test'
 import { startAttempt } from '../../src/checkout/start-attempt.ts'
 import { requireCheckoutPayment } from '../../src/checkout/view.ts'
 import type { MethodConsent } from '../../src/consents/consent.ts'
+import { money } from '../../src/core/money.ts'
 import { gatewayWebhookRoutes, retryGatewayWebhooks } from '../../src/gateway-webhooks/receive.ts'
 import type {
   CheckoutChoice,
@@ -16,6 +17,7 @@ import type {
 } from '../../src/gateways/gateway.ts'
 import { sql } from '../../src/kit/db/db.ts'
 import type { LogFields } from '../../src/kit/observability/log.ts'
+import { applyOutcome } from '../../src/outcomes/apply.ts'
 import { claimRefunds } from '../../src/refunds/advance.ts'
 import { requestRefund } from '../../src/refunds/request.ts'
 import type { CallbackSubject } from '../../src/secrets/callback-paths.ts'
@@ -425,5 +427,21 @@ describe('the method of a paid checkout about which the provider does not answer
     clock.advance(DAY_MS)
     assert.equal(await rig.resolve(), 0, 'it is saved')
     assert.equal(await rig.credits(id), 1)
+  })
+
+  it('is saved also if the payment has moved while the provider was asked', async () => {
+    const { id } = await underWay(undefined, { channel: 'card', consent: CONSENT })
+    await rig.deliverWebhook(await rig.attempt(id))
+    gateway.answers('verify', paid({ isMethodPending: true }))
+    assert.equal(await rig.resolve(), 1)
+    const [payment, attempt] = [await rig.payment(id), await rig.attempt(id)]
+    const read = { payment: { ...payment, version: payment.version - 1 }, attempt }
+    const amount = money(payment.amountMinor, 'KES')
+    const outcome = paid({ savedMethod: CARD })({ key: attempt.gatewayKey, amount })
+    await applyOutcome(app, gateway, read, outcome, { source: 'resolver' })
+    const { paymentMethodId } = await rig.payment(id)
+    assert.notEqual(paymentMethodId, null)
+    await applyOutcome(app, gateway, read, outcome, { source: 'resolver' })
+    assert.equal((await rig.payment(id)).paymentMethodId, paymentMethodId)
   })
 })

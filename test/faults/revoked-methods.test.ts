@@ -7,13 +7,13 @@ import { chargeSavedMethod } from '../../src/charges/charge.ts'
 import { startAttempt } from '../../src/checkout/start-attempt.ts'
 import { money } from '../../src/core/money.ts'
 import { listMethodRows } from '../../src/customers/method-queries.ts'
-import { revokeMethod, saveMethod, serializeMethod } from '../../src/customers/methods.ts'
+import { revokeMethod, serializeMethod } from '../../src/customers/methods.ts'
 import { blockCustomer } from '../../src/customers/write.ts'
 import type { Failpoint } from '../../src/kit/failpoints.ts'
 import { activateMerchant, suspendMerchant } from '../../src/merchants/service.ts'
 import { applyOutcome } from '../../src/outcomes/apply.ts'
 import { CUSTOMER, newReference } from '../support/builders.ts'
-import { CARD, NAME, NOT_FOUND, paid, paymentsRig, STARTED } from '../support/payments-rig.ts'
+import { CARD, NAME, NOT_FOUND, paid, paymentsRig, STARTED, saveAnyMethod } from '../support/payments-rig.ts'
 
 const rig = await paymentsRig({ after })
 afterEach(() => rig.endTest())
@@ -30,7 +30,7 @@ async function newMethod() {
     accountId: null,
     isRecurring: true,
   }
-  const method = await rig.db.transaction((tx) => saveMethod(rig.app, tx, owner, CARD))
+  const method = await saveAnyMethod(rig.app, owner, CARD)
   const { recurringToken } = serializeMethod(rig.app, method)
   assert.ok(recurringToken)
   const input = {

@@ -6,11 +6,20 @@ import { after, afterEach, describe, it } from 'node:test'
 import { initiatePayment } from '../../src/checkout/initiate.ts'
 import { requireCheckoutPayment } from '../../src/checkout/view.ts'
 import { money } from '../../src/core/money.ts'
-import { revokeMethod, saveMethod } from '../../src/customers/methods.ts'
+import { revokeMethod } from '../../src/customers/methods.ts'
 import type { Failpoint } from '../../src/kit/failpoints.ts'
 import { payWithSavedMethod } from '../../src/returning-payers/start.ts'
 import { CUSTOMER, newReference } from '../support/builders.ts'
-import { CANCELLED, CARD, NAME, NO_ANSWER, NOT_FOUND, paid, paymentsRig } from '../support/payments-rig.ts'
+import {
+  CANCELLED,
+  CARD,
+  NAME,
+  NO_ANSWER,
+  NOT_FOUND,
+  paid,
+  paymentsRig,
+  saveAnyMethod,
+} from '../support/payments-rig.ts'
 
 const rig = await paymentsRig({ after })
 afterEach(() => rig.endTest())
@@ -24,7 +33,7 @@ async function returningPayer() {
     ...{ merchantId: rig.merchant.id, customerId, gateway: NAME, accountId: null },
     isRecurring: true,
   }
-  const { id: methodId } = await rig.db.transaction((tx) => saveMethod(rig.app, tx, owner, CARD))
+  const { id: methodId } = await saveAnyMethod(rig.app, owner, CARD)
   const input = {
     reference: newReference(),
     amount: money(10_000n, 'KES'),

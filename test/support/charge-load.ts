@@ -72,7 +72,12 @@ export function startCharges(api: Api, token: string, options: SteadyOptions): S
   let isStopped = false
   const charge = async (): Promise<void> => {
     const body = chargeBody(token, { ...fields, reference: newReference() })
-    const answer = await postUntilAvailable(api, body, repeatsUnavailable)
+    let answer = await api.post(CHARGE, body)
+    while (answer.http === 503 && repeatsUnavailable) {
+      if (isStopped) return
+      await delay(BETWEEN_MS)
+      answer = await api.post(CHARGE, body)
+    }
     if (answer.http === 201 && answer.body.data.status === 'successful') charged.push(body.reference)
     else failed.push(`${answer.http} ${answer.text}`)
     if (!verifies) return
@@ -80,7 +85,8 @@ export function startCharges(api: Api, token: string, options: SteadyOptions): S
     if (read.http !== 200) failed.push(`${read.http} ${read.text}`)
   }
   const client = async () => {
-    for (; !isStopped; await delay(BETWEEN_MS)) await charge()
+    for (; !isStopped; await delay(BETWEEN_MS))
+      await charge().catch((error: unknown) => void failed.push(String(error)))
   }
   const running = Promise.all(Array.from({ length: clients }, client))
   const stop = async () => {
@@ -88,14 +94,6 @@ export function startCharges(api: Api, token: string, options: SteadyOptions): S
     await running
   }
   return { charged, failed, stop }
-}
-
-async function postUntilAvailable(api: Api, body: object, repeatsUnavailable: boolean) {
-  for (;;) {
-    const answer = await api.post(CHARGE, body)
-    if (answer.http !== 503 || !repeatsUnavailable) return answer
-    await delay(BETWEEN_MS)
-  }
 }
 
 const selectCharges = sql<{ reference: string; status: string; credits: number }>`

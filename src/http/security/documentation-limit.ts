@@ -2,7 +2,7 @@
 // and pages that do not exist. One address cannot take the time of the process from the API with them, so a refusal does
 // as little as possible: no rendering, no compression, and a line in the log only now and then.
 
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { API_ERRORS, ApiError } from '../../core/errors.ts'
 import type { RateLimit } from '../../core/rate-limit.ts'
 import { createIntervalLog } from '../../kit/observability/log-interval.ts'
@@ -10,7 +10,7 @@ import { errorResponse } from '../errors.ts'
 import { isApiPath, pathOf } from '../known-paths.ts'
 import type { HttpShellOptions } from '../options.ts'
 import { addressOwner, createRateLimiter } from './rate-limit.ts'
-import { type RefusalNeeds, sendRefusal } from './refusal.ts'
+import { type RefusalNeeds, type Refuse, sendRefusal } from './refusal.ts'
 
 /** A program can read all pages at once, in HTML or as markdown; readers behind one address open fewer pages a second. */
 export const DOCUMENTATION_LIMIT: RateLimit = { perSecond: 10, burst: 120 }
@@ -19,14 +19,11 @@ const DOCUMENTATION = /^\/(?:$|docs(?:\/|\.md$|$)|openapi\.json$|llms\.txt$)/
 
 type Options = Pick<HttpShellOptions, 'clock' | 'rateLimit' | 'log' | 'publicUrl'>
 
-/** Returns whether the request was refused; the response is then sent. */
-type RefuseFlood = (request: FastifyRequest, reply: FastifyReply) => boolean
-
 /** Operators who turn off the rate limit of keys turn off this one too. */
 export function createDocumentationLimit(
   { clock, rateLimit, log, publicUrl }: Options,
   needs: RefusalNeeds,
-): RefuseFlood {
+): Refuse {
   if (!rateLimit || rateLimit.perSecond <= 0) return () => false
   const limiter = createRateLimiter(clock)
   const report = createIntervalLog({ clock }, (address, count) =>
@@ -39,8 +36,8 @@ export function createDocumentationLimit(
     const { allowed, retryAfterSeconds } = limiter.take(owner, DOCUMENTATION_LIMIT)
     if (allowed) return false
     report(owner)
-    const { contentType, body } = refusalFor(request, publicUrl())
-    sendRefusal(request, reply, needs, { http: HTTP_STATUS, retryAfterSeconds, contentType, body })
+    const headers = { 'retry-after': String(retryAfterSeconds) }
+    sendRefusal(request, reply, needs, { ...refusalFor(request, publicUrl()), http: HTTP_STATUS, headers })
     return true
   }
 }

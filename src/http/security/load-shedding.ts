@@ -2,26 +2,22 @@
 // of payers, the webhooks of gateways, operators and background work go on. A merchant's client repeats after 503; without
 // shedding it would wait, time out, and repeat on top of the work that waits already.
 
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { API_ERRORS, ApiError } from '../../core/errors.ts'
+import { ApiError } from '../../core/errors.ts'
 import { createIntervalLog } from '../../kit/observability/log-interval.ts'
 import { createLoopDelay } from '../../kit/observability/loop-delay.ts'
 import { errorResponse } from '../errors.ts'
 import { pathOf } from '../known-paths.ts'
 import type { HttpShellOptions } from '../options.ts'
-import { type RefusalNeeds, sendRefusal } from './refusal.ts'
+import { type RefusalNeeds, type Refuse, sendRefusal } from './refusal.ts'
 
 type Options = Pick<HttpShellOptions, 'clock' | 'log' | 'publicUrl' | 'maxLoopDelayMs' | 'loopDelay'>
 
 interface LoadShedding {
-  /** Returns whether the request was refused; the response is then sent. */
-  refuse(request: FastifyRequest, reply: FastifyReply): boolean
+  refuse: Refuse
   stop(): void
 }
 
 const MERCHANTS_API = /^\/api\//i
-const { http: HTTP_STATUS } = API_ERRORS.temporarily_unavailable
-const RETRY_AFTER_SECONDS = 1
 /** Made once: an error records its stack, which takes longer than the rest of a refusal. */
 const UNAVAILABLE = new ApiError('temporarily_unavailable')
 
@@ -34,17 +30,13 @@ export function createLoadShedding(options: Options, needs: RefusalNeeds): LoadS
   )
   return {
     refuse(request, reply) {
-      if (!MERCHANTS_API.test(pathOf(request.raw.url))) return false
+      if (!MERCHANTS_API.test(request.routeOptions.url ?? pathOf(request.raw.url))) return false
       delayMs = loopDelay.read()
       if (delayMs <= maxLoopDelayMs) return false
       report('')
       const { accept } = request.headers
       const refusal = errorResponse(UNAVAILABLE, { requestId: request.id, accept, publicUrl: publicUrl() })
-      sendRefusal(request, reply, needs, {
-        ...refusal,
-        http: HTTP_STATUS,
-        retryAfterSeconds: RETRY_AFTER_SECONDS,
-      })
+      sendRefusal(request, reply, needs, refusal)
       return true
     },
     stop: loopDelay.stop,

@@ -2,6 +2,7 @@
 // compression, and no line in the log.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ErrorResponse } from '../errors.ts'
 import type { RequestTracker } from '../request-context.ts'
 import type { SecurityHeaders } from './headers.ts'
 
@@ -10,24 +11,20 @@ export interface RefusalNeeds {
   headers: SecurityHeaders
 }
 
-interface Refusal {
-  http: number
-  retryAfterSeconds: number
-  contentType: string
-  body: string
-}
+/** Returns whether the request was refused; the response is then sent. */
+export type Refuse = (request: FastifyRequest, reply: FastifyReply) => boolean
 
 export function sendRefusal(
   request: FastifyRequest,
   reply: FastifyReply,
   { requestTracker, headers }: RefusalNeeds,
-  { http, retryAfterSeconds, contentType, body }: Refusal,
+  { http, headers: own, contentType, body }: ErrorResponse,
 ): void {
   requestTracker.refuse(request, reply, http)
   reply.hijack()
   reply.raw.writeHead(http, {
     ...headers.api,
-    'retry-after': String(retryAfterSeconds),
+    ...own,
     'x-request-id': request.id,
     'content-type': contentType,
     'content-length': String(Buffer.byteLength(body)),

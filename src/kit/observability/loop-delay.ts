@@ -8,8 +8,10 @@ export interface LoopDelay {
 }
 
 const SAMPLE_MS = 50
-/** One pause for a garbage collection does not count; a loop that is late in every turn does after a few samples. */
+/** One pause of a fraction of a second does not count; a loop that is late in every turn does after a few samples. */
 const SAMPLE_WEIGHT = 0.25
+/** A process that was stopped for a minute is not late for long. */
+const MAX_LATE_MS = 2_000
 /** Counted, not timed: a blocked loop reads nothing either. */
 const MAX_UNREAD_SAMPLES = 40
 
@@ -26,7 +28,7 @@ export function createLoopDelay(now: () => number = () => performance.now()): Lo
   const sample = () => {
     unreadSamples += 1
     const isRead = unreadSamples <= MAX_UNREAD_SAMPLES
-    const lateMs = Math.max(0, now() - dueAt)
+    const lateMs = Math.min(Math.max(0, now() - dueAt), MAX_LATE_MS)
     averageMs = isRead ? averageMs + (lateMs - averageMs) * SAMPLE_WEIGHT : 0
     timer = isRead ? schedule() : undefined
   }

@@ -19,7 +19,7 @@ import {
   findPaymentByAccessHash,
   findPaymentByReference,
   listAttempts,
-  lockUnchanged,
+  lockAtVersion,
 } from '../../../../src/payments/find.ts'
 import { PAYMENT } from '../../../../src/payments/payment.ts'
 import { claimDueAttempts, claimDueCheckouts } from '../../../../src/resolver/queries.ts'
@@ -47,12 +47,11 @@ const rowsOf = (row: Row | undefined, pick: (row: Row) => Row) => (row ? [pick(r
 
 const ANY_ROW = { merchantId: '', id: '' } as never
 
-function lockIfUnchanged(access: TableAccess, values: readonly unknown[]): Row[] {
-  const [merchantId, id, version, methodId] = values
+function lockIfAtVersion(access: TableAccess, [merchantId, id, version]: readonly unknown[]): Row[] {
   const payment = findOwned(access, 'payments', merchantId, id)
   if (!payment) return []
   access.lock('payments', payment)
-  return payment.version === version && payment.payment_method_id === methodId ? [{ id }] : []
+  return payment.version === version ? [{ id }] : []
 }
 
 function awaitCustomer(access: TableAccess, values: readonly unknown[]): Row[] {
@@ -234,7 +233,7 @@ export const PAYMENT_STATEMENTS = [
     (db) => findPayment(db, '', ''),
     (access, [merchantId, id]) => rowsOf(findOwned(access, 'payments', merchantId, id), pickPayment),
   ),
-  modelStatement('lockUnchanged', (db) => lockUnchanged(db, ANY_ROW), lockIfUnchanged),
+  modelStatement('lockAtVersion', (db) => lockAtVersion(db, ANY_ROW), lockIfAtVersion),
   modelStatement(
     'findPaymentByReference',
     (db) => findPaymentByReference(db, '', ''),
