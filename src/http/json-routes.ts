@@ -106,11 +106,12 @@ export async function runMerchantRoute(
   return response.file ? streamFileAsMerchant(id, response, response.file) : response
 }
 
-const FILE_COST = (4 * MAX_LIMIT) / DEFAULT_LIMIT
+const FILE_COST = (2 * MAX_LIMIT) / DEFAULT_LIMIT
 
 /**
  * A list takes one token of the rate limit for every 20 rows of its page, the default limit: a page of 100 costs the
- * process five times as much. A file takes as many as four of these pages: it has thousands of rows, streamed in parts.
+ * process five times as much. A file takes as many as two of these pages: it may have thousands of rows, but
+ * files are written one after another.
  */
 export function costOf(route: Route | PersonRoute, queryText: string): number {
   if ('response' in route && route.response.file !== undefined) return FILE_COST

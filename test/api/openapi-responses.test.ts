@@ -308,20 +308,20 @@ describe('responses and the OpenAPI document', () => {
   })
 
   it('documents exports, timelines and reports', async () => {
+    // A file takes several requests of the rate limit.
+    const { api: own } = await service.newMerchant(['*'], { perSecond: 1_000, burst: 5_000 })
     await sendRequest('GET /api/v1/reports/collections', {
       query: 'from=2026-01-01&to=2026-12-31&groupBy=day,status',
     })
-    const { uuid, customer } = await payWith(api, 'card_success')
-    await sendRequest('GET /api/v1/payments/{uuid}/timeline', { path: uuid })
-    const link = await api.post('/api/v1/payment-links', { title: 'T', amount: 5, currency: 'KES' })
+    const { uuid, customer } = await payWith(own, 'card_success')
+    await sendRequest('GET /api/v1/payments/{uuid}/timeline', { api: own, path: uuid })
+    const link = await own.post('/api/v1/payment-links', { title: 'T', amount: 5, currency: 'KES' })
     const uuids: Record<string, string> = { customers: customer.uuid, 'payment-links': link.body.data.uuid }
     for (const { name, path } of operations.filter((operation) => operation.path.endsWith('/export'))) {
       const [, noun = ''] = /^\/api\/v1\/([\w-]+)\/\{/.exec(path) ?? []
-      await sendRequest(name, { path: uuids[noun] ?? '' })
-      await expectApiError(
-        sendRequest(name, { path: uuids[noun] ?? '', query: 'createdTo=x' }),
-        'validation_failed',
-      )
+      const input = { path: uuids[noun] ?? '', api: own }
+      await sendRequest(name, input)
+      await expectApiError(sendRequest(name, { ...input, query: 'createdTo=x' }), 'validation_failed')
     }
   })
 

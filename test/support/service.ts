@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { type Service, startService } from '../../src/app.ts'
 import { GATEWAYS } from '../../src/compose/gateways.ts'
 import { type Role, readConfig } from '../../src/config.ts'
+import type { RateLimit } from '../../src/core/rate-limit.ts'
 import { ONE_CELL } from '../../src/kit/cells/cells.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import type { Failpoints } from '../../src/kit/failpoints.ts'
@@ -30,8 +31,8 @@ export interface TestService extends Service {
   /** With another key, or none. */
   apiWith(key: string | undefined): Api
   admin: Api
-  /** A new merchant and a key of it with these scopes. */
-  newMerchant(scopes?: string[]): Promise<{ uuid: string; key: string; api: Api }>
+  /** A new merchant and a key of it with these scopes, and with this rate limit. */
+  newMerchant(scopes?: string[], rateLimit?: RateLimit): Promise<{ uuid: string; key: string; api: Api }>
   /** With a cluster: the name of the cell for the next merchant. */
   nextCell?: () => string
 }
@@ -75,11 +76,20 @@ export async function testService(t: Cleanup, options: TestServiceOptions = {}):
   return { ...shared, api: merchant.api, demoKey: merchant.key }
 }
 
-async function createMerchant({ admin, apiWith, nextCell }: TestService, name: string, scopes = ['*']) {
+async function createMerchant(
+  { admin, apiWith, nextCell }: TestService,
+  name: string,
+  scopes = ['*'],
+  rateLimit?: RateLimit,
+) {
   const merchant = await postUntilFree(admin, '/admin/v1/merchants', { name, cell: nextCell?.() })
   assert.equal(merchant.http, 201, merchant.text)
   const { uuid } = merchant.body.data
-  const key = await postUntilFree(admin, `/admin/v1/merchants/${uuid}/keys`, { name: 'test', scopes })
+  const key = await postUntilFree(admin, `/admin/v1/merchants/${uuid}/keys`, {
+    name: 'test',
+    scopes,
+    rateLimit,
+  })
   assert.equal(key.http, 201, key.text)
   const apiKey: string = key.body.data.apiKey
   return { uuid, key: apiKey, api: apiWith(apiKey) }
@@ -127,7 +137,7 @@ async function startOwnService(t: Cleanup, options: TestServiceOptions): Promise
     admin,
     apiWith,
     api: apiWith(demoKey ?? undefined),
-    newMerchant: (scopes) => createMerchant(started, 'Another Shop', scopes),
+    newMerchant: (scopes, rateLimit) => createMerchant(started, 'Another Shop', scopes, rateLimit),
     ...(CLUSTER_URL && options.cells === undefined && { nextCell: cellsInTurn(service) }),
   }
   if (!started.nextCell || demoKey === null) return started
