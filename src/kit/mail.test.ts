@@ -2,13 +2,12 @@
 
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
-import { after, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { startMailServer } from '../../test/support/mail-server.ts'
 import { createMailer, type MailServer, readMailServer } from './mail.ts'
 import type { LogFields } from './observability/log.ts'
 
 const FROM = { name: 'Cowry', address: 'pay@example.com' }
-const startSmtp = (replies?: Parameters<typeof startMailServer>[1]) => startMailServer({ after }, replies)
 
 const MAIL = { to: 'ada@example.com', subject: 'Your invitation', text: 'Open https://pay.example.com/i/x' }
 
@@ -20,8 +19,8 @@ async function send(settings: MailServer, mail = MAIL, timeoutMs = 5_000) {
 }
 
 describe('mail', () => {
-  it('is sent to one address with subject and text', async () => {
-    const { settings, commands, mails } = await startSmtp()
+  it('is sent to one address with subject and text', async (t) => {
+    const { settings, commands, mails } = await startMailServer(t)
     assert.deepEqual(await send(settings), { isSent: true, lines: [] })
     assert.deepEqual(
       commands.filter((command) => /^(?:MAIL|RCPT)/.test(command)),
@@ -34,8 +33,8 @@ describe('mail', () => {
     assert.equal(body?.trim(), MAIL.text)
   })
 
-  it('sends user and password only if they are configured', async () => {
-    const { settings, commands } = await startSmtp()
+  it('sends user and password only if they are configured', async (t) => {
+    const { settings, commands } = await startMailServer(t)
     const login = { user: 'u', password: 'p:@' }
     assert.ok((await send({ ...settings, login })).isSent)
     const plain = commands.find((command) => command.startsWith('AUTH PLAIN'))?.split(' ')[2] ?? ''
@@ -44,8 +43,8 @@ describe('mail', () => {
     assert.equal(commands.filter((command) => command.startsWith('AUTH')).length, 1)
   })
 
-  it('cannot be given another header or another receiver by its subject, text or address', async () => {
-    const { settings, commands, mails } = await startSmtp()
+  it('cannot be given another header or another receiver by its subject, text or address', async (t) => {
+    const { settings, commands, mails } = await startMailServer(t)
     const attack =
       'x\r\nBcc: eve@example.com\r\n\r\n.\r\nMAIL FROM:<eve@example.com>\u2028Cc: eve@example.com'
     assert.ok((await send(settings, { ...MAIL, subject: attack, text: `${attack}\r\n.\r\nQUIT` })).isSent)
@@ -63,8 +62,8 @@ describe('mail', () => {
     assert.equal(mails.length, 1)
   })
 
-  it('reads no file and no address that a text names', async () => {
-    const { settings, mails } = await startSmtp()
+  it('reads no file and no address that a text names', async (t) => {
+    const { settings, mails } = await startMailServer(t)
     // A boundary: what a caller without types could hand on.
     const text = { path: '/etc/hostname' } as unknown as string
     const { isSent } = await send(settings, { ...MAIL, text })
@@ -72,10 +71,10 @@ describe('mail', () => {
     assert.deepEqual(mails, [])
   })
 
-  it('is a failure with a log line without address and words if the server refuses it', async () => {
+  it('is a failure with a log line without address and words if the server refuses it', async (t) => {
     const words = '550 no mailbox ada@example.com here'
     for (const word of ['greeting', 'MAIL', 'RCPT', 'DATA', '.']) {
-      const { settings } = await startSmtp({ [word]: words })
+      const { settings } = await startMailServer(t, { [word]: words })
       const { isSent, lines } = await send(settings)
       assert.equal(isSent, false, word)
       assert.deepEqual(
@@ -86,16 +85,16 @@ describe('mail', () => {
     }
   })
 
-  it('does not log the password that the server refuses', async () => {
-    const { settings } = await startSmtp({ AUTH: '535 wrong' })
+  it('does not log the password that the server refuses', async (t) => {
+    const { settings } = await startMailServer(t, { AUTH: '535 wrong' })
     const { isSent, lines } = await send({ ...settings, login: { user: 'user-1', password: 'secret-1' } })
     assert.equal(isSent, false)
     assert.deepEqual(lines, [{ key: 'mail.not_sent', fields: { errorCode: 'EAUTH', status: 535 } }])
   })
 
-  it('fails at its timeout, wherever the server falls silent, and leaves no connection', async () => {
+  it('fails at its timeout, wherever the server falls silent, and leaves no connection', async (t) => {
     for (const word of ['greeting', 'EHLO', 'RCPT', '.']) {
-      const { settings, sockets } = await startSmtp({ [word]: undefined })
+      const { settings, sockets } = await startMailServer(t, { [word]: undefined })
       const startedAt = performance.now()
       const { isSent, lines } = await send(settings, MAIL, 200)
       assert.equal(isSent, false)
@@ -105,8 +104,8 @@ describe('mail', () => {
     }
   })
 
-  it('is not sent without TLS to a server on another machine', async () => {
-    const { settings, mails, commands } = await startSmtp()
+  it('is not sent without TLS to a server on another machine', async (t) => {
+    const { settings, mails, commands } = await startMailServer(t)
     // A name of this machine that is not recognized as loopback.
     const { isSent, lines } = await send({ ...settings, host: '0.0.0.0' })
     assert.equal(isSent, false)
