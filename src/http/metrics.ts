@@ -64,17 +64,20 @@ export interface CompletedRequest {
   durationMs: number
 }
 
+/** Without a duration if it was refused at once: many of these would make the others look fast. */
+export type MeasuredRequest = Omit<CompletedRequest, 'durationMs'> & { durationMs: number | null }
+
 /** Requests that match no operation share one series, so that clients cannot create unbounded label values. */
 function isKnownRoute(http: number, route: string): boolean {
   return http !== 405 && route !== 'unknown'
 }
 
-export function createRequestMetrics(metrics: Metrics): (completed: CompletedRequest) => void {
+export function createRequestMetrics(metrics: Metrics): (measured: MeasuredRequest) => void {
   const requests = metrics.counter(METRICS.httpRequests)
   const durations = metrics.histogram(METRICS.httpRequestDuration, DURATION_BUCKETS)
   return ({ method, route, http, durationMs }) => {
     const [methodLabel, routeLabel] = isKnownRoute(http, route) ? [method, route] : ['other', 'unknown']
     requests.add([methodLabel, routeLabel, `${Math.floor(http / 100)}xx`])
-    durations.observe([methodLabel, routeLabel], durationMs / 1_000)
+    if (durationMs !== null) durations.observe([methodLabel, routeLabel], durationMs / 1_000)
   }
 }

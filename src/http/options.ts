@@ -14,7 +14,7 @@ import type { Tracer } from '../kit/observability/trace.ts'
 import type { Random } from '../kit/random.ts'
 import type { McpEndpoint } from '../mcp/protocol.ts'
 import type { CompletedApiRequest } from '../request-log/request.ts'
-import type { CompletedRequest, ReadMetrics } from './metrics.ts'
+import type { MeasuredRequest, ReadMetrics } from './metrics.ts'
 import type { EventData } from './openapi/events.ts'
 import type { SyncRateLimits } from './security/shared-rate-limit.ts'
 
@@ -57,7 +57,7 @@ export interface HttpShellOptions {
   metricsTokenMatches?(token: string): boolean
   /** Renders the metrics; if absent, /metrics does not exist. */
   readMetrics?: ReadMetrics
-  measure?(completed: CompletedRequest): void
+  measure?(measured: MeasuredRequest): void
   /** Gets every request with an API key, for the merchant's request log. */
   recordRequest?(request: CompletedApiRequest): void
   /** Records each request as a span; if absent, nothing is traced. */

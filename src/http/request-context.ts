@@ -9,7 +9,7 @@ import { type Log, redactSecrets } from '../kit/observability/log.ts'
 import type { Tracer } from '../kit/observability/trace.ts'
 import type { CompletedApiRequest } from '../request-log/request.ts'
 import { LOGS_PATH } from './log-routes.ts'
-import { type CompletedRequest, METRICS_PATH } from './metrics.ts'
+import { type CompletedRequest, METRICS_PATH, type MeasuredRequest } from './metrics.ts'
 import { REPORTS_PATH } from './security/headers.ts'
 
 export interface RequestContext {
@@ -53,7 +53,7 @@ export interface RequestTracker {
 const CLIENT_CLOSED_REQUEST = 499
 
 interface Observers {
-  measure?: (completed: CompletedRequest) => void
+  measure?: (measured: MeasuredRequest) => void
   /** Gets every request with an API key. */
   recordRequest?: (request: CompletedApiRequest) => void
   tracer?: Tracer
@@ -94,7 +94,7 @@ export function createRequestTracker(
     refuse(request, reply, http) {
       if (isClosing) reply.raw.shouldKeepAlive = false
       const { method, routeOptions } = request
-      measure?.({ method, route: routeOptions.url ?? 'unknown', http, durationMs: 0 })
+      measure?.({ method, route: routeOptions.url ?? 'unknown', http, durationMs: null })
     },
     async run(request, reply, run) {
       request.requestContext.pending += 1

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { fakeShell } from '../../../test/support/fake-shell.ts'
+import type { MeasuredRequest } from '../metrics.ts'
 
 /** A shell whose event loop is as late as the test says. */
 function lateShell() {
   const state = { delayMs: 0 }
   const loopDelay = { read: () => state.delayMs, stop: () => undefined }
-  return { ...fakeShell({ maxLoopDelayMs: 200, loopDelay }), state }
+  const measured: MeasuredRequest[] = []
+  const measure = (one: MeasuredRequest) => void measured.push(one)
+  return { ...fakeShell({ maxLoopDelayMs: 200, loopDelay, measure }), state, measured }
 }
 
 const KEY = { 'x-api-key': 'right' }
@@ -35,13 +38,17 @@ describe('load shedding', () => {
   })
 
   it('writes one line for many refused requests', async () => {
-    const { get, lines, state } = lateShell()
+    const { get, lines, measured, state } = lateShell()
     state.delayMs = 321.4
     assert.equal((await get('/%61pi/v1/things', KEY)).http, 503)
     for (let sent = 1; sent < 5; sent += 1) assert.equal((await get('/api/v1/things', KEY)).http, 503)
     assert.deepEqual(
       lines.map(({ key, count, durationMs }) => ({ key, count, durationMs })),
       [{ key: 'http.load_shed', count: 1, durationMs: 321 }],
+    )
+    assert.deepEqual(
+      measured.map(({ http, durationMs }) => [http, durationMs]),
+      Array.from({ length: 5 }, () => [503, null]),
     )
   })
 })
