@@ -66,10 +66,10 @@ const moveTo = async (cell: string): Promise<void> => {
 const LOAD = { clients: 3, verifies: true }
 
 describe('a merchant that is moved while it works', () => {
-  it('is charged without a failed request, and everything from before works in the new cell', async () => {
+  it('is charged without a failed request, and everything from before works in the new cell', async (t) => {
     const { api } = moved
     const made = await makeOneOfEverything(api, 'Moved')
-    const consumer = await startConsumer({ after })
+    const consumer = await startConsumer(t)
     const endpoint = dataOf(await api.post('/api/v1/webhooks/endpoints', { url: consumer.url }))
     consumer.setSecret(endpoint.secret)
     const link = await makeLink(api)

@@ -245,8 +245,8 @@ describe('a replay in the dashboard', () => {
     assert.equal((await viewer.get(page)).http, 403)
   })
 
-  it('counts what became of its own deliveries, and not those that were accepted before', async () => {
-    const { url } = await startConsumer({ after })
+  it('counts what became of its own deliveries, and not those that were accepted before', async (t) => {
+    const { url } = await startConsumer(t)
     const { uuid } = await newEndpoint(url)
     const made = await merchant.api.post('/api/v1/checkout/initiate-payment', initiateBody())
     await eventually(

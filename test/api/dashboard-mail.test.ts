@@ -98,8 +98,8 @@ describe('a lost password', () => {
     assert.deepEqual(mailsTo(email), [])
   })
 
-  it('says whom to ask where no mail is configured', async () => {
-    const quiet = await testService({ after })
+  it('says whom to ask where no mail is configured', async (t) => {
+    const quiet = await testService(t)
     const visitor = newVisitor(quiet)
     const { text } = await visitor.get('/app/lost-password')
     assert.match(text, /Ask an owner of your account/)

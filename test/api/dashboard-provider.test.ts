@@ -155,8 +155,8 @@ describe('sign-in with an identity provider', () => {
     }
   })
 
-  it('is not there without the settings', async () => {
-    const visitor = newVisitor(await testService({ after }))
+  it('is not there without the settings', async (t) => {
+    const visitor = newVisitor(await testService(t))
     assert.equal((await visitor.get(START)).http, 404)
     assert.doesNotMatch((await visitor.get('/app/sign-in')).text, /oidc/)
   })

@@ -223,7 +223,7 @@ describe('responses to operators and their OpenAPI document', () => {
     assert.equal((await sendRequest('GET /admin/v1/logs', { query: '?limit=0' })).http, 400)
   })
 
-  it('documents cells', async () => {
+  it('documents cells', async (t) => {
     await dataOf('GET /admin/v1/cells')
     await dataOf('POST /admin/v1/cells/{name}/activate', { path: ['cell-1'] })
     const { uuid } = await service.newMerchant()
@@ -234,7 +234,7 @@ describe('responses to operators and their OpenAPI document', () => {
     await service.cells.open(0).script('update merchant_moves set is_cancelled = true')
     await dataOf('POST /admin/v1/merchants/{uuid}/move/cancel', { path: [uuid] })
     await dataOf('POST /admin/v1/cells/{name}/drain', { path: ['cell-1'] })
-    const body = { name: 'west-1', url: await testDatabaseUrl({ after }) }
+    const body = { name: 'west-1', url: await testDatabaseUrl(t) }
     await dataOf('POST /admin/v1/cells', { body })
     assert.equal((await sendRequest('POST /admin/v1/cells', { body })).http, 400)
   })
