@@ -97,7 +97,10 @@ export async function fuzz(document: Document, target: Target, options: FuzzOpti
     )
     const findUnreached = () => wanted.filter(({ name }) => !sender.reached.has(name))
     // Other requests have ended or deleted the first records.
-    if (findUnreached().length > 0) await addOwnRecords(pool, operations, target, 'Later')
+    if (findUnreached().length > 0) {
+      await removeLimited(target)
+      await addOwnRecords(pool, operations, target, 'Later')
+    }
     for (const operation of findUnreached()) {
       const plans = fc.oneof(...[operation, ...findPreparing(operation, wanted)].map(validPlan))
       await reach(
@@ -156,6 +159,17 @@ async function seedPool(operations: DocumentedOperation[], { api, other, key }: 
     if (verify) pool.collect(verify, address, (await api.get(address)).body)
   }
   return pool
+}
+
+/** The requests may have made as many keys and endpoints as a merchant can have. */
+async function removeLimited({ api, key }: Pick<Target, 'api' | 'key'>): Promise<void> {
+  const keys = (await api.get('/api/v1/api-keys?limit=100')).body.data
+  for (const { keyId, status } of keys)
+    if (status === 'active' && keyId !== key.split('_')[2])
+      await api.post(`/api/v1/api-keys/${keyId}/revoke`, {})
+  const endpoints = '/api/v1/webhooks/endpoints'
+  for (const { uuid } of (await api.get(endpoints)).body.data)
+    await api.send('DELETE', `${endpoints}/${uuid}`)
 }
 
 async function addOwnRecords(
