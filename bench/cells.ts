@@ -81,6 +81,7 @@ try {
 }
 
 async function startSides(citus: string | undefined): Promise<CellsSide[]> {
+  if (citus !== undefined) await requireNoSchemas(citus)
   const sides = [await startSide('one database', [])]
   const second = await startEmbeddedPostgres({ dataDir: join(await newFolder(), 'postgres') })
   cleanups.push(() => second.stop())
@@ -111,6 +112,7 @@ async function startSide(name: string, cells: readonly NewCell[]): Promise<Cells
     COWRY_DATA_DIR: await newFolder(),
     COWRY_SANDBOX_URL: provider.url,
     COWRY_RATE_LIMIT: '0',
+    COWRY_MAX_LOOP_DELAY_MS: '0',
   }
   const service = await startWithCells(env, cells)
   const places = cells.some(({ isCitus }) => isCitus) ? [] : ['main']
@@ -155,15 +157,25 @@ async function operate(url: string, path: string, body: object): Promise<Record<
   return JSON.parse(text).data
 }
 
+/** Those of cells with these names are dropped at the end, so they must be of this run. */
+const SCHEMAS = ['cowry_bench_1', 'cowry_bench_2']
+
+async function requireNoSchemas(url: string): Promise<void> {
+  const found = await queryOnce(url, 'select nspname from pg_namespace where nspname = any ($1)', [SCHEMAS])
+  if (found.length > 0) throw new Error(`the cluster has ${SCHEMAS.join(' or ')} already: drop it first`)
+}
+
 async function dropSchemas(url: string): Promise<void> {
+  for (const name of SCHEMAS) await queryOnce(url, `drop schema if exists ${name} cascade`)
+}
+
+async function queryOnce(url: string, text: string, values: unknown[] = []): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  try {
-    for (const name of ['cowry_bench_1', 'cowry_bench_2'])
-      await client.query(`drop schema if exists ${name} cascade`)
-  } finally {
-    await client.end()
-  }
+  return client
+    .query(text, values)
+    .then(({ rows }) => rows)
+    .finally(() => client.end())
 }
 
 async function compare(sides: readonly CellsSide[], driver: Driver): Promise<Figure[]> {

@@ -92,12 +92,13 @@ async function follow(
   merchantId: string,
   { refusedBy, refusals }: { refusedBy: number; refusals: number },
 ): Promise<number> {
-  const { cell, fence, isCopied } = await findPlace(db, merchantId)
+  const { cell, fence, isBeingCopied } = await findPlace(db, merchantId)
   if (cell !== refusedBy) return cell
   await clock.sleep(WAIT_MS)
   if (refusals < REFUSALS_OF_SWITCH || fence === null) return cell
   if (await admitMerchant(open(cell), merchantId, fence)) return cell
-  if (isCopied && (await endRun(db, merchantId, fence))) await reopenMerchant(open(cell), merchantId, fence)
+  if (isBeingCopied && (await endRun(db, merchantId, fence)))
+    await reopenMerchant(open(cell), merchantId, fence)
   return cell
 }
 

@@ -44,11 +44,11 @@ interface MerchantPlace {
   cell: number
   /** The number of the last run that moved the merchant; null if it was never moved. */
   fence: number | null
-  isCopied: boolean
+  isBeingCopied: boolean
 }
 
 const selectPlace = sql<MerchantPlace>`
-select coalesce(c.cell, 0) as cell, m.fence, coalesce(m.step = 'copy', false) as "isCopied"
+select coalesce(c.cell, 0) as cell, m.fence, coalesce(m.step = 'copy', false) as "isBeingCopied"
 from (select $1::uuid as merchant_id) one
 left join merchant_cells c on c.merchant_id = one.merchant_id
 left join merchant_moves m on m.merchant_id = one.merchant_id`
