@@ -39,6 +39,8 @@ const MERCHANTS = 8
 const CARDS_EACH = 25
 /** The shares of the rates with one database that the others must reach. */
 const LEAST = { 'two servers': 0.6, 'two cells on Citus': 0.25 } as const
+/** Of the cells on Citus. They are dropped at the end, so they must be of this run. */
+const SCHEMAS = ['cowry_bench_1', 'cowry_bench_2']
 
 type CellsSide = Pick<Side, 'name' | 'service' | 'source'>
 
@@ -156,9 +158,6 @@ async function operate(url: string, path: string, body: object): Promise<Record<
   if (!answer.ok) throw new Error(`${path} answered HTTP ${answer.status}: ${text}`)
   return JSON.parse(text).data
 }
-
-/** Those of cells with these names are dropped at the end, so they must be of this run. */
-const SCHEMAS = ['cowry_bench_1', 'cowry_bench_2']
 
 async function requireNoSchemas(url: string): Promise<void> {
   const found = await queryOnce(url, 'select nspname from pg_namespace where nspname = any ($1)', [SCHEMAS])
