@@ -24,7 +24,7 @@ describe('a stored password', () => {
 
   it('has the parameters of the design in production', async () => {
     assert.deepEqual(SCRYPT_COST, { logN: 15, r: 8, p: 1 })
-    const hasher = createPasswordHasher(random)
+    const hasher = createPasswordHasher(random, SCRYPT_COST)
     assert.equal(await hasher.verify('a long enough one', await hasher.hash('a long enough one')), true)
   })
 

@@ -38,7 +38,7 @@ type Derive = (password: string, salt: Uint8Array, cost: ScryptCost) => Promise<
 
 export function createPasswordHasher(
   random: Random,
-  cost: ScryptCost = SCRYPT_COST,
+  cost: ScryptCost,
   derive: Derive = runScrypt,
 ): PasswordHasher {
   const limited = limitParallel(PARALLEL_RUNS, MAX_WAITING)

@@ -11,7 +11,7 @@ import { sql } from '../../src/kit/db/db.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import { statementsOfCells } from '../support/cell-statements.ts'
 import { CLUSTER_URL, ON_CLUSTER, takeSchema } from '../support/cluster.ts'
-import { testDatabase, testDatabaseUrl } from '../support/database.ts'
+import { type Cleanup, testDatabase, testDatabaseUrl } from '../support/database.ts'
 import { connectTestDb } from '../support/test-db.ts'
 
 const db = await testDatabase({ after })
@@ -60,14 +60,14 @@ async function findRefusal(client: pg.Client, text: string): Promise<string | un
 }
 
 describe('a cell in a cluster of Citus', () => {
-  it('is refused on a server without Citus', async () => {
-    const url = await testDatabaseUrl({ after })
+  it('is refused on a server without Citus', async (t) => {
+    const url = await testDatabaseUrl(t)
     await assert.rejects(add('west-1', url), /url leads to a database without Citus/)
     assert.deepEqual(await listCellRows(db), [])
   })
 
-  it('is refused with options in the URL, where the search path belongs', async () => {
-    const url = `${await testDatabaseUrl({ after })}?options=-cwork_mem%3D8MB`
+  it('is refused with options in the URL, where the search path belongs', async (t) => {
+    const url = `${await testDatabaseUrl(t)}?options=-cwork_mem%3D8MB`
     await assert.rejects(add('west-1', url), /url must have no options/)
   })
 
@@ -102,8 +102,8 @@ order by name`
     },
   )
 
-  it('has each table in one shard on one node, so that no statement goes to more', ON_CLUSTER, async () => {
-    const { client, schema } = await connectToSchema()
+  it('has each table in one shard on one node, so that no statement goes to more', ON_CLUSTER, async (t) => {
+    const { client, schema } = await connectToSchema(t)
     const { rows } = await client.query(
       `select count(*)::integer as shards, count(distinct table_name)::integer as tables,
         count(distinct (nodename, nodeport))::integer as nodes
@@ -114,16 +114,16 @@ order by name`
     assert.equal(rows[0].nodes, 1)
   })
 
-  it('has no unlogged table, so that Citus can move it', ON_CLUSTER, async () => {
-    const { client } = await connectToSchema()
+  it('has no unlogged table, so that Citus can move it', ON_CLUSTER, async (t) => {
+    const { client } = await connectToSchema(t)
     const { rows } = await client.query(
       `select relname from pg_class where relnamespace = current_schema()::regnamespace and relpersistence = 'u'`,
     )
     assert.deepEqual(rows, [])
   })
 
-  it('takes every statement of a cell', ON_CLUSTER, async () => {
-    const { client } = await connectToSchema()
+  it('takes every statement of a cell', ON_CLUSTER, async (t) => {
+    const { client } = await connectToSchema(t)
     const refused: unknown[] = []
     for (const text of statementsOfCells()) {
       const refusal = await findRefusal(client, text)
@@ -133,10 +133,10 @@ order by name`
   })
 })
 
-async function connectToSchema() {
-  const url = await takeSchema({ after }, CLUSTER_URL ?? '')
+async function connectToSchema(t: Cleanup) {
+  const url = await takeSchema(t, CLUSTER_URL ?? '')
   const client = new pg.Client(url)
-  after(() => client.end())
+  t.after(() => client.end())
   await client.connect()
   return { client, schema: new URL(url).searchParams.get('options') ?? '' }
 }

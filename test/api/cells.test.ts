@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, describe, it } from 'node:test'
+import { after, describe, it, type TestContext } from 'node:test'
 import { deleteProcess, saveProcess } from '../../src/kit/cells/process-queries.ts'
 import { saveCellState } from '../../src/kit/cells/queries.ts'
 import { cellOfUuid } from '../../src/kit/cells/values.ts'
@@ -39,8 +39,8 @@ const shops = [await newShop(), await newShop()].toSorted((one, other) => one.ce
 
 const WITHIN_MS = 20_000
 
-const inBoth = (what: string, check: (shop: Shop) => Promise<void>) => {
-  for (const shop of shops) it(`${what}, in cell ${shop.cell}`, () => check(shop))
+const inBoth = (what: string, check: (shop: Shop, t: TestContext) => Promise<void>) => {
+  for (const shop of shops) it(`${what}, in cell ${shop.cell}`, (t) => check(shop, t))
 }
 
 // The register in a cell says which cell it is. The sandbox provider has a schema of its own, and cells of a cluster are in one
@@ -94,8 +94,8 @@ describe('two cells', () => {
     assert.equal((await paid.read()).status, 'successful')
   })
 
-  inBoth('deliver events to the endpoint of the merchant', async ({ api }) => {
-    const consumer = await startConsumer({ after })
+  inBoth('deliver events to the endpoint of the merchant', async ({ api }, t) => {
+    const consumer = await startConsumer(t)
     const { secret } = dataOf(await api.post('/api/v1/webhooks/endpoints', { url: consumer.url }))
     consumer.setSecret(secret)
     const payment = await payWith(api, 'card_success')

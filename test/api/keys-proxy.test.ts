@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
 import { formatApiKey } from '../../src/api-keys/key-format.ts'
-
+import { SCRYPT_COST } from '../../src/people/passwords.ts'
 import { assertApiError } from '../support/assertions.ts'
 import { hiddenFields, newVisitor, PASSWORD, signInAs } from '../support/dashboard.ts'
 import { frozenClock } from '../support/fake-clock.ts'
@@ -140,12 +140,13 @@ it(
   },
 )
 
-it('takes as long for an account that does not exist', LARGER_FORM_ONLY, async () => {
-  const { uuid } = await service.newMerchant()
-  const { email } = await signInAs(service, uuid)
+it('takes as long for an account that does not exist', LARGER_FORM_ONLY, async (t) => {
+  const operated = await testService(t, { env, passwordCost: SCRYPT_COST })
+  const { uuid } = await operated.newMerchant()
+  const { email } = await signInAs(operated, uuid)
   const times = { known: [] as number[], unknown: [] as number[] }
   const measure = async (kind: keyof typeof times, address: string) => {
-    const visitor = newVisitor(service)
+    const visitor = newVisitor(operated)
     const begun = performance.now()
     const { http } = await visitor.post(
       '/app/sign-in',

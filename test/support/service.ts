@@ -14,6 +14,7 @@ import { ONE_CELL } from '../../src/kit/cells/cells.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import type { Failpoints } from '../../src/kit/failpoints.ts'
 import { createLog, type Log } from '../../src/kit/observability/log.ts'
+import type { ScryptCost } from '../../src/people/passwords.ts'
 import { type Api, createApi, postUntilFree } from './api.ts'
 import { addTestCells, dbOverCells, TEST_CELLS } from './cells.ts'
 import { CLUSTER_URL } from './cluster.ts'
@@ -57,6 +58,8 @@ export interface TestServiceOptions {
   cellAddress?: (url: string) => Promise<string>
   /** Absent: longer than in operation, because the machine may be busy. */
   acquireTimeoutMs?: number
+  /** Absent: less than in operation. */
+  passwordCost?: ScryptCost
 }
 
 /**
@@ -119,7 +122,7 @@ async function startOwnService(t: Cleanup, options: TestServiceOptions): Promise
     ...options.env,
   }
   const { clock, log, failpoints } = options
-  const needsInProcess = clock ?? log ?? failpoints
+  const needsInProcess = clock ?? log ?? failpoints ?? options.passwordCost
   const cells = options.cells ?? TEST_CELLS
   if (cells > 1) await addTestCells(t, readConfig(env, GATEWAYS), cells, options.cellAddress)
   service =
@@ -175,7 +178,7 @@ function startInProcess(env: Record<string, string>, options: TestServiceOptions
   return startService(
     { ...config, failpoints: failpoints ?? config.failpoints },
     {
-      ...{ role, clock, log, passwordCost: PASSWORD_COST },
+      ...{ role, clock, log, passwordCost: options.passwordCost ?? PASSWORD_COST },
       acquireTimeoutMs: options.acquireTimeoutMs ?? TEST_ACQUIRE_TIMEOUT_MS,
     },
   )
