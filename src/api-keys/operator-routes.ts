@@ -74,7 +74,7 @@ export const operatorKeyRoutes = (app: ApiKeysApp): OperatorRoute[] => [
     method: 'POST',
     path: '/admin/v1/keys/{keyId}/revoke',
     operationId: 'apiKeys.revoke',
-    summary: 'Revoke an API key at once and permanently',
+    summary: 'Revoke an API key permanently',
     description: 'Every process refuses it within 5 seconds. A repeat changes nothing.',
     params: KeyParams,
     response: { http: 200, data: KeyRecord },

@@ -1,5 +1,5 @@
-// A gateway without credentials: its name, the credentials it needs, and how to open it. The list in app.ts has one
-// line per definition; everything else follows from this data.
+// A gateway without credentials: its name, the credentials it needs, and how to open it. The list in
+// src/compose/gateways.ts has one line per definition; everything else follows from this data.
 
 import type { Mode } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'

@@ -73,7 +73,7 @@ const LogsResponse = namedObject(
         sequence: count('The number of the line in its process. It increases by one with each line.'),
         at: timestamp('When the line was written, in UTC.'),
         level: NamedEnum('LogLevel', LINE_LEVELS, { description: 'How severe it is.' }),
-        key: text('The stable key of the line: /docs/logs lists them.', 'payment.outcome_unknown'),
+        key: text('The stable key of the line: /docs/logs lists them.', 'attempt.outcome_unknown'),
         message: text('What happened, for people. It may change.'),
         fields: described(Metadata, 'The facts of the line by their names.'),
       }),

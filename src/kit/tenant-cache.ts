@@ -1,5 +1,4 @@
-// A cache of per-merchant configuration. Its TTL is the one of API keys, so that a change is in force everywhere as
-// soon as a revocation is. Concurrent misses of several merchants share one statement.
+// A cache of per-merchant configuration: a change is in force in every process after its TTL. Concurrent misses of several merchants share one statement.
 
 import { type Cache, createCache } from './cache.ts'
 import type { Clock } from './clock.ts'

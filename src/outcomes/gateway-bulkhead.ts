@@ -4,7 +4,7 @@
 /** The running tasks of a job in this process, per gateway. */
 export type InFlight = Map<string, number>
 
-// A quarter of the tasks that a job runs at once.
+// A quarter of the tasks that a job runs at once. A claim is not divided by gateway, so one gateway may have almost half.
 export const MAX_PER_GATEWAY = 25
 
 /** Claims due rows of the gateways below the limit, and returns one task for each row. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { CURRENCY_CODES, type Currency, decimalsOf } from '../../src/core/currency.ts'
 import { type Db, sql } from '../../src/kit/db/db.ts'
 import type { Api } from '../support/api.ts'
 import { assertApiError, assertSameApiError, UNKNOWN_UUID } from '../support/assertions.ts'
@@ -113,6 +114,13 @@ describe('lists of payments and charges', () => {
     }
     const [failed] = (await list(api, `${CHARGES}?status=failed`)).data
     assert.match(failed.recovery.checkoutUrl, /\/pay\//)
+  })
+
+  it('has the decimals of every currency on the scale by which amounts are filtered', async () => {
+    const read = sql<{ currency: Currency; scaled: bigint }>`
+      select currency, hundredths_of(1, currency) as scaled from unnest($1::text[]) as currency`
+    for (const { currency, scaled } of await db.query(read, [CURRENCY_CODES]))
+      assert.equal(scaled, decimalsOf(currency) === 0 ? 100n : 1n, currency)
   })
 
   it('lists a customer’s payments and charges together, as verify returns them', async () => {

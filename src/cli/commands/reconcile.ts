@@ -2,6 +2,7 @@
 
 import { basename } from 'node:path'
 import type { Command, OptionValues } from 'commander'
+import { FORMATS } from '../../reconciliation/formats.ts'
 import { readGivenFile } from '../given-file.ts'
 import { type JsonOption, type PaginationOptions, withJson, withPagination } from '../options.ts'
 import type { Shell } from '../shell.ts'
@@ -49,7 +50,7 @@ export function addReconcileCommands(program: Command, shell: Shell): void {
     )
     .option('--gateway <name>', 'the gateway of the file, such as paystack')
     .option('--file <file>', 'the settlement file, as CSV')
-    .option('--format <format>', 'the format: neutral, paystack or stripe (default: neutral)')
+    .option('--format <format>', `the format: ${FORMATS.join(', ')} (default: neutral)`)
     .option('--merchant <uuid>', "the file is of this merchant's own account, not of the instance's account")
     .option('--from <time>', 'the file contains every payment that was paid from this time on …')
     .option('--to <time>', '… and before this time: payments that only our ledger has are listed too')
