@@ -220,12 +220,15 @@ function targetOf(params: unknown): string | null {
   return ids.findLast((id) => /^[\w-]{1,64}$/.test(id)) ?? null
 }
 
-const REFERENCE = /^[\w.=-]{1,100}$/
+const MAX_REFERENCE_LENGTH = 100
 
 /** The merchant's reference of a payment, in the path or the body. Not checked yet: a refused request has one too. */
 function referenceOf(params: unknown, body: JsonBody | undefined): string | undefined {
   const values = [params, body?.value].map((source) => Object(source).reference as unknown)
-  return values.find((value): value is string => typeof value === 'string' && REFERENCE.test(value))
+  return values.find(
+    (value): value is string =>
+      typeof value === 'string' && value.length > 0 && value.length <= MAX_REFERENCE_LENGTH,
+  )
 }
 
 function bodyLimitOf(route: Route | OperatorRoute): number {

@@ -115,3 +115,19 @@ it('goes on after the cells of merchants could not be read', async () => {
   await requests.stop()
   assert.equal(await countOf(merchantId), 1)
 })
+
+it('writes the other requests of a batch in which one has texts that PostgreSQL refuses', async () => {
+  const [one, other] = [await newMerchant(), await newMerchant()]
+  const log = createRequestLog({ db, clock, random, log: createLog('silent') })
+  log.record({ ...request(one, 400), errorFields: 'k\ud800: unknown_field', reference: 'a\u0000b' })
+  log.record(request(other, 200))
+  // No client can choose these texts: they stand for whatever else the table refuses.
+  log.record({ ...request(other, 200), method: 'G\u0000T' })
+  await log.stop()
+  assert.equal(await countOf(other), 1)
+  const { rows } = await listRequestRows(db, one, { ...all, failed: true }, WINDOW)
+  assert.deepEqual(
+    rows.map(({ errorFields, reference }) => ({ errorFields, reference })),
+    [{ errorFields: 'k\ufffd: unknown_field', reference: 'a b' }],
+  )
+})

@@ -1,9 +1,10 @@
 // Writes the request log after the responses, in batches. What was not written when a process crashes is lost: it is a help
 // for developers, not a record of money. The audit log has every change.
 
+import { sanitizeText } from '../core/sanitize-text.ts'
 import { areSeveral, type CellMap, groupByCell, inCellOf, runInCell } from '../kit/cells/cells.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
-import { type Db, movedMerchantOf } from '../kit/db/db.ts'
+import { type Db, DbUnavailable } from '../kit/db/db.ts'
 import { errorFields, type Log } from '../kit/observability/log.ts'
 import type { Random } from '../kit/random.ts'
 import { insertRequests } from './queries.ts'
@@ -41,19 +42,23 @@ export function createRequestLog(app: {
     work().catch((error: unknown) =>
       log.write('request_log.write_failed', { count: rows.length, ...errorFields(error) }),
     )
-  const insert = (rows: readonly RequestRow[]) => attempt(rows, () => insertRequests(db, rows))
 
-  // Of a merchant that is moved meanwhile, each row is written on its own.
-  const insertIn = (cell: number, rows: readonly RequestRow[]) =>
+  const insertOne = (row: RequestRow) =>
+    attempt([row], () => inCellOf(cells, row.merchantId, () => insertRequests(db, [row])))
+
+  // If a row is refused, or its merchant is moved meanwhile, each row is written on its own.
+  const insert = (rows: readonly RequestRow[], run: () => Promise<unknown>) =>
     attempt(rows, () =>
-      runInCell(cell, () => insertRequests(db, rows)).catch(async (error: unknown) => {
-        if (movedMerchantOf(error) === undefined) throw error
-        for (const row of rows) await inCellOf(cells, row.merchantId, () => insertRequests(db, [row]))
+      run().catch(async (error: unknown) => {
+        if (error instanceof DbUnavailable) throw error
+        for (const row of rows) await insertOne(row)
       }),
     )
+  const insertIn = (cell: number, rows: readonly RequestRow[]) =>
+    insert(rows, () => runInCell(cell, () => insertRequests(db, rows)))
 
   const write = async (rows: readonly RequestRow[]): Promise<void> => {
-    if (!areSeveral(cells)) return void (await insert(rows))
+    if (!areSeveral(cells)) return void (await insert(rows, () => insertRequests(db, rows)))
     await attempt(rows, async () => {
       const byCell = await groupByCell(cells, rows, ({ merchantId }) => merchantId)
       await Promise.all([...byCell].map(([cell, some]) => insertIn(cell, some)))
@@ -73,13 +78,23 @@ export function createRequestLog(app: {
   return {
     record(request) {
       if (waiting.length >= MOST_WAITING || !admits(request)) return
-      waiting.push({ id: random.uuid(), ...request })
+      waiting.push({ id: random.uuid(), ...withStorableTexts(request) })
       flushing ??= flush()
     },
     async stop() {
       stopping.abort()
       await flushing
     },
+  }
+}
+
+/** The client chose these texts. */
+function withStorableTexts(request: CompletedApiRequest): CompletedApiRequest {
+  const { errorFields, reference } = request
+  return {
+    ...request,
+    errorFields: errorFields && sanitizeText(errorFields),
+    reference: reference && sanitizeText(reference),
   }
 }
 

@@ -301,7 +301,8 @@ describe('the request log in the dashboard', () => {
 
   it('shows a refused request with its fields and reference, and finds it by its id, never its body', async () => {
     const requestId = randomUUID()
-    const body = { ...initiateBody({ reference: 'order-77' }), amount: '-1', note: 'secret words' }
+    const reference = 'commande #77/é'
+    const body = { ...initiateBody({ reference }), amount: '-1', note: 'secret words' }
     const headers = { 'x-request-id': requestId }
     const { http } = await merchant.api.post('/api/v1/checkout/initiate-payment', body, headers)
     assert.equal(http, 400)
@@ -311,10 +312,14 @@ describe('the request log in the dashboard', () => {
       (shown) => shown.http === 200,
       10_000,
     )
-    for (const part of ['HTTP 400', 'amount: ', 'order-77', 'href="/docs/errors#', '/initiate-payment'])
+    for (const part of ['HTTP 400', 'amount: ', reference, 'href="/docs/errors#', '/initiate-payment'])
       assert.ok(text.includes(part), `${part} in ${text}`)
     assert.equal(/secret words|@/.test(text.split('<main')[1] ?? ''), false)
-    for (const query of ['?outcome=failed', `?requestId=${requestId}`, '?reference=order-77'])
+    for (const query of [
+      '?outcome=failed',
+      `?requestId=${requestId}`,
+      `?reference=${encodeURIComponent(reference)}`,
+    ])
       assert.ok((await owner.get(`${PATH}${query}`)).text.includes(`href="${page}"`), query)
     assert.equal((await owner.get(`${PATH}?route=/api/v1/refunds`)).text.includes(page), false)
     for (const q of [requestId, `%20${requestId.toUpperCase()}%20`])

@@ -2,6 +2,7 @@
 // control characters break logs, headers and terminals.
 
 import type { Issue } from '../../core/errors.ts'
+import { sanitizeText } from '../../core/sanitize-text.ts'
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
@@ -31,6 +32,6 @@ function invalid(path: Path, reason: string): Issue {
 
 /** The path of a value as issues name it: customer.email, items.0.name. */
 export function fieldName(path: Path): string {
-  const name = path.join('.')
-  return name.length > MAX_FIELD_LENGTH ? `${name.slice(0, MAX_FIELD_LENGTH)}…` : name
+  const name = sanitizeText(path.join('.'))
+  return name.length > MAX_FIELD_LENGTH ? `${name.slice(0, MAX_FIELD_LENGTH).toWellFormed()}…` : name
 }

@@ -4,6 +4,7 @@
 // used the other value.
 
 import { ApiError, type Issue } from '../../core/errors.ts'
+import { fieldName } from './characters.ts'
 import { isSchema, type JsonSchema } from './json-schema.ts'
 import { createUnknownFieldIssue } from './unknown-fields.ts'
 
@@ -90,7 +91,8 @@ function decode(text: string): string {
 }
 
 function repeatedIssue(name: string): Issue {
-  return { field: name, code: 'repeated', message: `${name} is given more than once; give it once.` }
+  const field = fieldName([name])
+  return { field, code: 'repeated', message: `${field} is given more than once; give it once.` }
 }
 
 /** Path parameters are strings too. A route without a schema for them gets them unchanged. */
