@@ -1,13 +1,14 @@
 // Cells in a cluster of Citus, which COWRY_TEST_CELLS names. The refusals need none.
 
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import pg from 'pg'
 import { addCell } from '../../src/cells/register.ts'
 import { listCellRows } from '../../src/kit/cells/queries.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { createVault } from '../../src/kit/crypto.ts'
-import { sql } from '../../src/kit/db/db.ts'
+import { connectDb, type Statement, sql } from '../../src/kit/db/db.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import { statementsOfCells } from '../support/cell-statements.ts'
 import { CLUSTER_URL, ON_CLUSTER, takeSchema } from '../support/cluster.ts'
@@ -130,6 +131,41 @@ order by name`
       if (refusal !== undefined) refused.push({ text, refusal })
     }
     assert.deepEqual(refused, [])
+  })
+})
+
+const INSERT_MERCHANT: Statement<unknown> = {
+  name: 'insert_merchant_of_this_test',
+  text: `insert into merchants (id, name, mode, created_at, updated_at) values ($1, 'A shop', 'test', now(), now())`,
+}
+const INSERT_CUSTOMER: Statement<unknown> = {
+  name: 'insert_customer_of_this_test',
+  text: `insert into customers
+    (merchant_id, id, email, email_key, firstname, lastname, search_text, created_at, updated_at)
+  values ($1::uuid, $1::uuid, 'a@example.com', 'a@example.com', $1::uuid::text, 'X', 'x', now(), now())`,
+}
+const SELECT_CUSTOMERS: Statement<{ firstname: string; at: string }> = {
+  name: 'select_customers_of_this_test',
+  text: 'select firstname, now()::text as at from customers',
+  isShared: true,
+}
+
+describe('reads of several merchants in one transaction', () => {
+  it('see the rows of their own merchant', ON_CLUSTER, async (t) => {
+    const cell = connectDb({ url: await takeSchema(t, CLUSTER_URL ?? ''), poolSize: 1 })
+    t.after(() => cell.close())
+    const merchants = [randomUUID(), randomUUID()]
+    for (const id of merchants) {
+      await cell.query(INSERT_MERCHANT, [id])
+      await cell.query(INSERT_CUSTOMER, [id])
+    }
+    const readers = Array.from({ length: 20 }, (_, index) => merchants[index % 2] ?? '')
+    const seen = (await Promise.all(readers.map((id) => cell.forMerchant(id).query(SELECT_CUSTOMERS)))).flat()
+    assert.deepEqual(
+      seen.map(({ firstname }) => firstname),
+      readers,
+    )
+    assert.ok(new Set(seen.map(({ at }) => at)).size <= 2, 'the first read, and the others')
   })
 })
 

@@ -6,7 +6,7 @@ import pg from 'pg'
 import { createBatcher } from './batch.ts'
 import { createConnectionEpochs, withTimeout } from './connections/epochs.ts'
 import { type SharedRead, sendTogether } from './connections/shared-reads.ts'
-import { isDistributed, type QueryScope, scopeOf, UNSCOPED } from './connections/tenant-query.ts'
+import { type QueryScope, READ_TIMEOUT_MESSAGE, scopeOf, UNSCOPED } from './connections/tenant-query.ts'
 
 export interface Statement<Row> {
   readonly name: string
@@ -214,7 +214,10 @@ export function connectDb(options: DbOptions): ConnectedDb {
   }
 
   const readShared = createBatcher<SharedRead, unknown[]>({
-    run: (reads) => retryDeadlocks(() => withClient((client) => runShared(client, reads, responseTimeoutMs))),
+    run: (reads) =>
+      retryDeadlocks(() =>
+        withClient((client) => sendTogether(client, reads, typeParsers, responseTimeoutMs)),
+      ),
     ...SHARED_READS,
     // A timeout of one statement fails that read alone.
     shouldSplit: (error) => !(error instanceof DbUnavailable) || error.isRolledBack,
@@ -222,10 +225,12 @@ export function connectDb(options: DbOptions): ConnectedDb {
 
   const dbFor = (scope: QueryScope): Db => ({
     async query<Row>(statement: Statement<Row>, values: readonly unknown[] = []) {
-      if (statement.isShared && scope.setter && options.preparedStatements !== false) {
+      const { tenant } = scope
+      if (statement.isShared && tenant && options.preparedStatements !== false) {
         const name = `${scope.prefix}${statement.name}`
         // A boundary: as in runStatement. Shared reads have texts as values.
-        return readShared({ scope, name, text: statement.text, values: values as string[] }) as Promise<Row[]>
+        const read = { scope, tenant, name, text: statement.text, values: values as string[] }
+        return readShared(read) as Promise<Row[]>
       }
       const { rows, rowCount } = await retryDeadlocks(() =>
         withClient((client) =>
@@ -256,20 +261,6 @@ export function connectDb(options: DbOptions): ConnectedDb {
 // Reads that arrive together share a batch. None waits for a batch before it, which may hang: with two batches at most, a
 // read took 6 % less processor time and a tenth longer.
 const SHARED_READS = { maxSize: 32, concurrency: Number.POSITIVE_INFINITY }
-
-async function runShared(
-  client: pg.PoolClient,
-  reads: readonly SharedRead[],
-  timeoutMs: number,
-): Promise<unknown[][]> {
-  if (!isDistributed(client)) return sendTogether(client, reads, typeParsers, timeoutMs)
-  const results: unknown[][] = []
-  for (const { scope, name, text, values } of reads)
-    results.push(
-      (await scope.send(client, { name, text, values: [...values], query_timeout: timeoutMs })).rows,
-    )
-  return results
-}
 
 const rejectScript = () => Promise.reject(new Error('a tenant-scoped handle runs only prepared statements'))
 
@@ -341,7 +332,6 @@ function isNodeLost(error: unknown): boolean {
   return error instanceof Error && NODE_LOST.some((start) => error.message.startsWith(start))
 }
 
-const READ_TIMEOUT_MESSAGE = 'Query read timeout'
 const READ_ONLY_STATE = '25006'
 
 /** Not only this connection is unusable, but every connection to the same server. */

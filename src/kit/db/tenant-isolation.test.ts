@@ -15,7 +15,9 @@ import {
   runAsMerchant,
 } from './tenant-isolation.ts'
 
-const url = await testDatabaseUrl({ after: (work) => after(() => unscopedDb.close().then(work)) })
+const url = await testDatabaseUrl({
+  after: (work) => after(() => Promise.all([unscopedDb.close(), distributedDb.close()]).then(work)),
+})
 // Two connections, so that every test meets the session state that others have left.
 const unscopedDb = connectDb({ url, poolSize: 2 })
 const [ONE, TWO] = ['0197a3c2-0000-7000-8000-000000000001', '0197a3c2-0000-7000-8000-000000000002'] as const
@@ -45,6 +47,141 @@ const namesFor = async (db: Tx) => (await db.query(selectNames)).map(({ name }) 
 
 const isRefused = (error: unknown) => sqlStateOf(error) === '42501'
 
+// A setting of Citus marks a server that has it, where settings reach the rows only inside a begun transaction.
+const DISTRIBUTED_URL = `${url}?options=-ccitus.propagate_set_commands%3Dlocal`
+const distributedDb = connectDb({ url: DISTRIBUTED_URL, poolSize: 2 })
+
+for (const { kind, address, db, needs } of [
+  { kind: 'on a plain server', address: url, db: unscopedDb, needs: {} },
+  // A pooler takes no options.
+  {
+    ...{ kind: 'on a server that distributes schemas', needs: NO_POOLER },
+    ...{ address: DISTRIBUTED_URL, db: distributedDb },
+  },
+])
+  describe(`row-level security of statements ${kind}`, needs, () => {
+    it('shows a merchant its own rows, with and without a transaction, and the service all rows', async () => {
+      assert.equal(await namesFor(db.forMerchant(ONE)), 'One')
+      assert.equal(await namesFor(db.forMerchant(TWO)), 'Two')
+      assert.equal(await db.forMerchant(ONE).transaction(namesFor), 'One')
+      assert.equal(await namesFor(db), 'One Two')
+      assert.equal(await db.transaction(namesFor), 'One Two')
+    })
+
+    it('separates concurrent merchants on the same connections', async () => {
+      const handles = Array.from(
+        { length: 60 },
+        (_, number) => [db, db.forMerchant(ONE), db.forMerchant(TWO)][number % 3],
+      )
+      const seen = await Promise.all(handles.map((one) => namesFor(one ?? db)))
+      assert.deepEqual(
+        seen,
+        handles.map((_, number) => ['One Two', 'One', 'Two'][number % 3]),
+      )
+    })
+
+    it('separates merchants whose reads share a round trip', async () => {
+      const read = sharedStatement<{ name: string; at: string }>(
+        'select firstname as name, now()::text as at from customers',
+      )
+      const merchants = Array.from({ length: 60 }, (_, number) => (number % 3 === 0 ? TWO : ONE))
+      const seen = await Promise.all(merchants.map((id) => db.forMerchant(id).query(read)))
+      assert.deepEqual(
+        seen.map((rows) => rows.map(({ name }) => name)),
+        merchants.map((id) => [id === ONE ? 'One' : 'Two']),
+      )
+      // On each of the two connections the first read, which is not prepared yet, and the others.
+      const transactions = new Set(seen.flat().map(({ at }) => at))
+      assert.ok(transactions.size <= 4, `${transactions.size} transactions`)
+      assert.equal(await namesFor(db), 'One Two')
+    })
+
+    it('shares no read of the service itself, and reads the same values as alone', async () => {
+      const text = `
+        select 9007199254740993 as big, null as nothing, now() - now() = '0' as yes, $1::timestamptz as at, '{"a":1}'::jsonb as json`
+      const read = sharedStatement<object>(text)
+      const values = ['2026-03-14T09:26:53.589Z']
+      const alone = await db.query(statement<object>(text), values)
+      assert.deepEqual(await db.query(read, values), alone)
+      for (let times = 0; times < 3; times += 1)
+        assert.deepEqual(await db.forMerchant(ONE).query(read, values), alone)
+      assert.equal(await namesFor(db), 'One Two')
+    })
+
+    it('fails a read that shares a round trip alone', async () => {
+      const read = sharedStatement<{ share: number }>('select 12 / $1::integer as share')
+      const divide = (by: string) => db.forMerchant(ONE).query(read, [by])
+      const settled = await Promise.allSettled(['1', '2', '0', '3'].map(divide))
+      assert.deepEqual(
+        settled.map((one) => (one.status === 'fulfilled' ? one.value[0]?.share : sqlStateOf(one.reason))),
+        [12, 6, '22012', 4],
+      )
+      assert.deepEqual(await divide('4'), [{ share: 3 }])
+    })
+
+    it('ends with the statement or transaction, also after an error', async () => {
+      const broken = statement('select 1 / (count(*) - 1) from customers')
+      await db.forMerchant(ONE).query(selectNames)
+      await assert.rejects(db.forMerchant(ONE).query(broken), (error) => sqlStateOf(error) === '22012')
+      await assert.rejects(
+        db.forMerchant(ONE).transaction((tx) => tx.query(broken)),
+        (error) => sqlStateOf(error) === '22012',
+      )
+      const both = await Promise.all([db.query(selectRole), db.query(selectRole)])
+      for (const [row] of both) {
+        assert.equal(row?.role, 'none')
+        assert.ok(!row?.merchant, 'no merchant is left behind')
+      }
+      assert.equal(await namesFor(db.forMerchant(TWO)), 'Two')
+    })
+
+    it(
+      'does not keep a statement from being retried that the server could not parse',
+      NO_POOLER,
+      async () => {
+        const early = statement<{ id: number }>('select id from made_later')
+        await assert.rejects(db.forMerchant(ONE).query(early), (error) => sqlStateOf(error) === '42P01')
+        await db.script('create table made_later (id integer); grant select on made_later to cowry_merchant')
+        assert.deepEqual(await db.forMerchant(ONE).query(early), [])
+        await db.script('drop table made_later')
+      },
+    )
+
+    it('separates the values of the statement from its own', async () => {
+      const echo = statement<{ a: string; b: bigint; c: null }>(
+        'select $1::text as a, $2::bigint as b, $3::text as c',
+      )
+      assert.deepEqual(await db.forMerchant(ONE).query(echo, ['x', 2n, null]), [{ a: 'x', b: 2n, c: null }])
+    })
+
+    it('applies also without prepared statements', async () => {
+      const unpreparedDb = connectDb({ url: address, poolSize: 1, preparedStatements: false })
+      try {
+        assert.equal(await namesFor(unpreparedDb.forMerchant(ONE)), 'One')
+        assert.equal(await unpreparedDb.forMerchant(TWO).transaction(namesFor), 'Two')
+        const find = statement<{ name: string }>(
+          'select firstname as name from customers where firstname <> $1',
+        )
+        assert.deepEqual(await unpreparedDb.forMerchant(TWO).query(find, ['One']), [{ name: 'Two' }])
+        assert.equal(await namesFor(unpreparedDb), 'One Two')
+      } finally {
+        await unpreparedDb.close()
+      }
+    })
+
+    it('reports a write whose commit fails, and writes nothing', async () => {
+      await db.script(`
+        create table later_unique (id integer unique deferrable initially deferred);
+        grant select, insert on later_unique to cowry_merchant`)
+      const write = statement('insert into later_unique values (1), (1)')
+      await assert.rejects(db.forMerchant(ONE).query(write), (error) => sqlStateOf(error) === '23505')
+      assert.deepEqual(await db.query(statement('select id from later_unique')), [])
+      await db.forMerchant(ONE).query(statement('insert into later_unique values (2)'))
+      assert.deepEqual(await db.query(statement('select id from later_unique')), [{ id: 2 }])
+      await db.script('drop table later_unique')
+    })
+  })
+
 describe('row-level security', () => {
   it('covers every table with a merchant id', async () => {
     const tables = statement<{ name: string; isolated: boolean }>(`
@@ -58,64 +195,6 @@ describe('row-level security', () => {
       all.filter((table) => !table.isolated),
       [],
     )
-  })
-
-  it('shows a merchant its own rows, with and without a transaction, and the service all rows', async () => {
-    assert.equal(await namesFor(unscopedDb.forMerchant(ONE)), 'One')
-    assert.equal(await namesFor(unscopedDb.forMerchant(TWO)), 'Two')
-    assert.equal(await unscopedDb.forMerchant(ONE).transaction(namesFor), 'One')
-    assert.equal(await namesFor(unscopedDb), 'One Two')
-    assert.equal(await unscopedDb.transaction(namesFor), 'One Two')
-  })
-
-  it('separates concurrent merchants on the same connections', async () => {
-    const handles = Array.from(
-      { length: 60 },
-      (_, number) => [unscopedDb, unscopedDb.forMerchant(ONE), unscopedDb.forMerchant(TWO)][number % 3],
-    )
-    const seen = await Promise.all(handles.map((db) => namesFor(db ?? unscopedDb)))
-    assert.deepEqual(
-      seen,
-      handles.map((_, number) => ['One Two', 'One', 'Two'][number % 3]),
-    )
-  })
-
-  it('separates merchants whose reads share a round trip', async () => {
-    const read = sharedStatement<{ name: string; at: Date }>(
-      'select firstname as name, now() as at from customers',
-    )
-    const merchants = Array.from({ length: 60 }, (_, number) => (number % 3 === 0 ? TWO : ONE))
-    const seen = await Promise.all(merchants.map((id) => unscopedDb.forMerchant(id).query(read)))
-    assert.deepEqual(
-      seen.map((rows) => rows.map(({ name }) => name)),
-      merchants.map((id) => [id === ONE ? 'One' : 'Two']),
-    )
-    const transactions = new Set(seen.flat().map(({ at }) => at.getTime()))
-    assert.ok(transactions.size < merchants.length / 2, `${transactions.size} transactions`)
-    assert.equal(await namesFor(unscopedDb), 'One Two')
-  })
-
-  it('shares no read of the service itself, and reads the same values as alone', async () => {
-    const text = `
-      select 9007199254740993 as big, null as nothing, now() - now() = '0' as yes, $1::timestamptz as at, '{"a":1}'::jsonb as json`
-    const read = sharedStatement<object>(text)
-    const values = ['2026-03-14T09:26:53.589Z']
-    const alone = await unscopedDb.query(statement<object>(text), values)
-    assert.deepEqual(await unscopedDb.query(read, values), alone)
-    for (let times = 0; times < 3; times += 1)
-      assert.deepEqual(await unscopedDb.forMerchant(ONE).query(read, values), alone)
-    assert.equal(await namesFor(unscopedDb), 'One Two')
-  })
-
-  it('fails a read that shares a round trip alone', async () => {
-    const read = sharedStatement<{ share: number }>('select 12 / $1::integer as share')
-    const divide = (by: string) => unscopedDb.forMerchant(ONE).query(read, [by])
-    const settled = await Promise.allSettled(['1', '2', '0', '3'].map(divide))
-    assert.deepEqual(
-      settled.map((one) => (one.status === 'fulfilled' ? one.value[0]?.share : sqlStateOf(one.reason))),
-      [12, 6, '22012', 4],
-    )
-    assert.deepEqual(await divide('4'), [{ share: 3 }])
   })
 
   it('shows no rows to the tenant role without a merchant', async () => {
@@ -161,55 +240,6 @@ describe('row-level security', () => {
       rows.map(({ name }) => name),
       ['One Changed', 'Two X'],
     )
-  })
-
-  it('ends with the statement or transaction, also after an error', async () => {
-    const broken = statement('select 1 / (count(*) - 1) from customers')
-    await unscopedDb.forMerchant(ONE).query(selectNames)
-    await assert.rejects(unscopedDb.forMerchant(ONE).query(broken), (error) => sqlStateOf(error) === '22012')
-    await assert.rejects(
-      unscopedDb.forMerchant(ONE).transaction((tx) => tx.query(broken)),
-      (error) => sqlStateOf(error) === '22012',
-    )
-    const both = await Promise.all([unscopedDb.query(selectRole), unscopedDb.query(selectRole)])
-    for (const [row] of both) {
-      assert.equal(row?.role, 'none')
-      assert.ok(!row?.merchant, 'no merchant is left behind')
-    }
-    assert.equal(await namesFor(unscopedDb.forMerchant(TWO)), 'Two')
-  })
-
-  it('does not keep a statement from being retried that the server could not parse', NO_POOLER, async () => {
-    const early = statement<{ id: number }>('select id from made_later')
-    await assert.rejects(unscopedDb.forMerchant(ONE).query(early), (error) => sqlStateOf(error) === '42P01')
-    await unscopedDb.script(
-      'create table made_later (id integer); grant select on made_later to cowry_merchant',
-    )
-    assert.deepEqual(await unscopedDb.forMerchant(ONE).query(early), [])
-  })
-
-  it('separates the values of the statement from its own', async () => {
-    const echo = statement<{ a: string; b: bigint; c: null }>(
-      'select $1::text as a, $2::bigint as b, $3::text as c',
-    )
-    assert.deepEqual(await unscopedDb.forMerchant(ONE).query(echo, ['x', 2n, null]), [
-      { a: 'x', b: 2n, c: null },
-    ])
-  })
-
-  it('applies also without prepared statements', async () => {
-    const unpreparedDb = connectDb({ url, poolSize: 1, preparedStatements: false })
-    try {
-      assert.equal(await namesFor(unpreparedDb.forMerchant(ONE)), 'One')
-      assert.equal(await unpreparedDb.forMerchant(TWO).transaction(namesFor), 'Two')
-      const find = statement<{ name: string }>(
-        'select firstname as name from customers where firstname <> $1',
-      )
-      assert.deepEqual(await unpreparedDb.forMerchant(TWO).query(find, ['One']), [{ name: 'Two' }])
-      assert.equal(await namesFor(unpreparedDb), 'One Two')
-    } finally {
-      await unpreparedDb.close()
-    }
   })
 
   it('fails a statement whose reply does not arrive in time', async () => {

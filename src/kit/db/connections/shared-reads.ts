@@ -1,16 +1,15 @@
-// Concurrent reads of requests share a round trip: they are sent on one connection in one write, each with its own tenant
-// before it, as one transaction. A statement that a connection has run before is not described again, because PostgreSQL
+// Concurrent reads of requests share a round trip: they are sent on one connection in one write, as one transaction, each
+// tenant before its reads. A statement that a connection has run before is not described again, because PostgreSQL
 // refuses a prepared statement whose columns have changed. Most of the cost of a small read is not its rows: it is waking
 // the server and this process, and reading the names and types of the columns.
 
 import type pg from 'pg'
-import type { QueryScope, Setter } from './tenant-query.ts'
+import { type BoundStatement, type DriverConnection, sendStatement } from './pipeline.ts'
+import { orRollBack, type QueryScope, statementsAround, type Tenant } from './tenant-query.ts'
 
-export interface SharedRead {
+export interface SharedRead extends BoundStatement {
   scope: QueryScope
-  name: string
-  text: string
-  values: readonly string[]
+  tenant: Tenant
 }
 
 type Row = Record<string, unknown>
@@ -56,9 +55,11 @@ async function sendPrepared(
   timeoutMs: number,
 ): Promise<void> {
   if (reads.length === 0) return
-  await new Promise<void>((resolve, reject) => {
+  await orRollBack(client, timeoutMs, () => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
     const done = (error: unknown) => (error ? reject(error) : resolve())
-    client.query(createPipeline(reads, known, rowsOf, timeoutMs, done))
+    client.query(createPipeline(planSteps(client, reads, known, rowsOf), timeoutMs, done))
+    return promise
   })
 }
 
@@ -78,65 +79,60 @@ function rowReader(fields: readonly pg.FieldDef[], types: pg.TypeOverrides): Rea
   }
 }
 
-interface Connection {
-  stream: { cork(): void; uncork(): void }
-  bind(message: { statement: string; values: readonly string[] }): void
-  execute(message: object): void
-  sync(): void
+const byTenant = ({ tenant: a }: SharedRead, { tenant: b }: SharedRead) =>
+  Number(a.id > b.id) - Number(a.id < b.id)
+
+interface Step {
+  statement: BoundStatement
+  /** Where its rows go; absent for a statement that is not a read. */
+  addRow?: (values: readonly (string | null)[]) => void
 }
 
-/** Of one statement: the reader of its rows and where they go; nothing for one that sets a tenant. */
-type Step = { readRow: ReadRow; rows: Row[] } | undefined
-
-/** What the driver sends to a connection, and the replies that it hands over. */
-function createPipeline(
+/** What is sent, in this order. */
+function planSteps(
+  client: pg.PoolClient,
   reads: readonly SharedRead[],
   known: ReadonlyMap<string, ReadRow>,
   rowsOf: Map<SharedRead, Row[]>,
-  timeoutMs: number,
-  callback: (error?: unknown) => void,
-) {
-  const steps: Step[] = []
+): Step[] {
+  const { before, after } = statementsAround(client)
+  const steps: Step[] = before.map((statement) => ({ statement }))
+  let tenantId: string | undefined
+  for (const read of reads.toSorted(byTenant)) {
+    const readRow = known.get(read.name)
+    if (!readRow || read.values.some((value) => typeof value !== 'string'))
+      throw new Error('a shared read is prepared, and its values are texts')
+    // The tenant lasts until the end of the transaction, or until the next one is set.
+    if (tenantId !== read.tenant.id) steps.push({ statement: read.tenant.setterFor(client) })
+    tenantId = read.tenant.id
+    const rows: Row[] = []
+    rowsOf.set(read, rows)
+    steps.push({ statement: read, addRow: (values) => rows.push(readRow(values)) })
+  }
+  for (const statement of after) steps.push({ statement })
+  return steps
+}
+
+/** What the driver sends to a connection, and the replies that it hands over. */
+function createPipeline(steps: readonly Step[], timeoutMs: number, callback: (error?: unknown) => void) {
   let done = 0
   /** A value that could not be read: reported after the last reply. */
   let failure: unknown
-  const send = (
-    connection: Connection,
-    { name, values }: Pick<SharedRead, 'name' | 'values'>,
-    step: Step,
-  ) => {
-    steps.push(step)
-    connection.bind({ statement: name, values })
-    connection.execute({})
-  }
   return {
-    reads,
     query_timeout: timeoutMs,
     callback,
     submit(connection: unknown) {
       // A boundary: the driver's types leave out how its queries write to the connection.
-      const driver = connection as Connection
+      const driver = connection as DriverConnection
       driver.stream.cork()
-      let tenant: Setter | undefined
-      for (const read of reads) {
-        const readRow = known.get(read.name)
-        const { setter } = read.scope
-        if (!readRow || !setter) throw new Error('a shared read has a tenant and a prepared statement')
-        // The tenant lasts until the end of the transaction, or until the next one is set.
-        if (tenant?.values[0] !== setter.values[0]) send(driver, setter, undefined)
-        tenant = setter
-        const rows: Row[] = []
-        rowsOf.set(read, rows)
-        send(driver, read, { readRow, rows })
-      }
+      for (const { statement } of steps) sendStatement(driver, statement)
       driver.sync()
       driver.stream.uncork()
       return null
     },
     handleDataRow({ fields }: { fields: (string | null)[] }) {
-      const step = steps[done]
       try {
-        if (step && !failure) step.rows.push(step.readRow(fields))
+        if (!failure) steps[done]?.addRow?.(fields)
       } catch (error) {
         failure = error
       }

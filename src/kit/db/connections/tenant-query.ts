@@ -1,11 +1,9 @@
 // Runs a statement under row-level security (tenant-isolation.ts): sets the tenant role and the merchant before it, and
-// the actor of the audit log where there is one, for its own transaction only, so that a pooler in transaction mode works. A single statement takes them along in its own
-// round trip: everything before one Sync is one transaction.
+// the actor of the audit log where there is one, for its own transaction only, so that a pooler in transaction mode works.
+// A single statement takes them along in its own round trip (pipeline.ts).
 
 import pg from 'pg'
-
-/** Without a name it is prepared for one use. */
-type SentQuery = pg.QueryConfig & { name: string; query_timeout?: number }
+import { type BoundStatement, type SentQuery, sendBetween, unnamed } from './pipeline.ts'
 
 /** The scope of a database handle: one merchant, or unscoped. */
 export interface QueryScope {
@@ -14,8 +12,8 @@ export interface QueryScope {
   prefix: string
   /** A single statement outside a transaction. */
   send(client: pg.PoolClient, query: SentQuery): Promise<pg.QueryResult>
-  /** Sets the tenant; absent where a statement has none, or has more than a tenant. */
-  setter?: Setter
+  /** Absent where a statement has no tenant, or has more than a tenant. */
+  tenant?: Tenant
 }
 
 /** Sees the rows of every merchant. */
@@ -25,16 +23,24 @@ export const UNSCOPED: QueryScope = {
   send: (client, query) => client.query(query),
 }
 
-/** Sets the tenant role, the actor of the audit log (audit-context.ts), or both, for one transaction. */
-export interface Setter {
-  name: string
-  text: string
-  values: string[]
+/** The tenant of statements that are sent together. */
+export interface Tenant {
+  id: string
+  /** Sets the tenant. On Citus it expects a begun transaction. */
+  setterFor(client: pg.PoolClient): BoundStatement
+}
+
+/** What is sent before and after statements of tenants: on Citus the transaction is explicit. */
+export function statementsAround(
+  client: pg.PoolClient,
+): Record<'before' | 'after', readonly BoundStatement[]> {
+  return distributed.has(client) ? AROUND_DISTRIBUTED : { before: [], after: [] }
 }
 
 const ROLE = `set_config('role', 'cowry_merchant', true)`
 
-function setterOf(merchantId: string | undefined, audit: string | undefined): Setter | undefined {
+/** Sets the tenant role, the actor of the audit log (audit-context.ts), or both, for one transaction. */
+function setterOf(merchantId: string | undefined, audit: string | undefined): BoundStatement | undefined {
   if (merchantId === undefined)
     return audit === undefined
       ? undefined
@@ -54,13 +60,17 @@ export function markDistributed(client: pg.PoolClient): void {
   distributed.add(client)
 }
 
-export const isDistributed = (client: pg.PoolClient) => distributed.has(client)
+const PROPAGATE = `set local citus.propagate_set_commands = 'local'`
+const TENANT_ROLE = 'set local role cowry_merchant'
+const merchantSetting = (merchantId: string) => `set local app.merchant_id = '${merchantId}'`
+
+const COMMIT = unnamed('commit')
+const AROUND_DISTRIBUTED = { before: ['begin', PROPAGATE, TENANT_ROLE].map(unnamed), after: [COMMIT] }
 
 function settingsOf(merchantId: string | undefined, audit: string | undefined): string[] {
-  const tenant = ['set local role cowry_merchant', `set local app.merchant_id = '${merchantId}'`]
   return [
-    `set local citus.propagate_set_commands = 'local'`,
-    ...(merchantId === undefined ? [] : tenant),
+    PROPAGATE,
+    ...(merchantId === undefined ? [] : [TENANT_ROLE, merchantSetting(merchantId)]),
     ...(audit === undefined ? [] : [`set local app.audit = ${pg.escapeLiteral(audit)}`]),
   ]
 }
@@ -79,26 +89,49 @@ export function scopeOf(merchantId: string | undefined, audit?: string): QuerySc
   return {
     begin: async (client, timeoutMs) => {
       if (!distributed.has(client)) return run(client, `begin; ${withValues(setter)}`, timeoutMs)
-      for (const text of ['begin', ...settingsOf(merchantId, audit)]) await run(client, text, timeoutMs)
+      const statements = ['begin', ...settingsOf(merchantId, audit)].map(unnamed)
+      await sendAll(client, statements, timeoutMs)
     },
     prefix: merchantId === undefined ? '' : 'm',
     send: (client, query) =>
       distributed.has(client)
         ? sendInTransaction(client, settingsOf(merchantId, audit), query)
         : sendScoped(client, setter, query),
-    ...(merchantId !== undefined && audit === undefined && { setter }),
+    ...(merchantId !== undefined && audit === undefined && { tenant: tenantOf(merchantId, setter) }),
   }
 }
 
+function tenantOf(id: string, setter: BoundStatement): Tenant {
+  return {
+    id,
+    setterFor: (client) => (distributed.has(client) ? unnamed(merchantSetting(id)) : setter),
+  }
+}
+
+async function sendAll(
+  client: pg.PoolClient,
+  statements: readonly BoundStatement[],
+  timeoutMs: number | undefined,
+): Promise<void> {
+  const last = statements.at(-1)
+  if (!last) return
+  const { name, text } = last
+  await sendBetween(client, statements.slice(0, -1), { name, text, values: [], query_timeout: timeoutMs })
+}
+
 /** The text for the simple protocol, which has no parameters. */
-function withValues({ text, values }: Setter): string {
+function withValues({ text, values }: BoundStatement): string {
   return text.replaceAll(/\$(\d)/g, (_, number: string) => pg.escapeLiteral(values[Number(number) - 1] ?? ''))
 }
 
-async function sendScoped(client: pg.PoolClient, setter: Setter, config: SentQuery): Promise<pg.QueryResult> {
+async function sendScoped(
+  client: pg.PoolClient,
+  setter: BoundStatement,
+  config: SentQuery,
+): Promise<pg.QueryResult> {
   const isNamed = config.name !== ''
   if (isNamed) await prepareSetter(client, setter, config.query_timeout)
-  return sendAfter(client, [{ ...setter, name: isNamed ? setter.name : '' }], config)
+  return sendBetween(client, [{ ...setter, name: isNamed ? setter.name : '' }], config)
 }
 
 async function sendInTransaction(
@@ -106,33 +139,29 @@ async function sendInTransaction(
   settings: readonly string[],
   config: SentQuery,
 ): Promise<pg.QueryResult> {
-  const steps = ['begin', ...settings].map((text) => ({ name: '', text, values: [] }))
-  try {
-    const result = await sendAfter(client, steps, config)
-    await run(client, 'commit', config.query_timeout)
-    return result
-  } catch (error) {
-    await run(client, 'rollback', config.query_timeout).catch(() => undefined)
-    throw error
-  }
+  return orRollBack(client, config.query_timeout, () =>
+    sendBetween(client, ['begin', ...settings].map(unnamed), config, [COMMIT]),
+  )
 }
 
-/** Sends the statement after others, in one round trip. */
-function sendAfter(
+/** What the driver says if no reply arrives in time. */
+export const READ_TIMEOUT_MESSAGE = 'Query read timeout'
+
+const isReadTimeout = (error: unknown) => error instanceof Error && error.message === READ_TIMEOUT_MESSAGE
+
+/** On Citus it ends the transaction if a statement fails. A silent connection is dropped by the pool. */
+export async function orRollBack<Result>(
   client: pg.PoolClient,
-  steps: readonly Setter[],
-  config: SentQuery,
-): Promise<pg.QueryResult> {
-  return new Promise((resolve, reject) => {
-    // Without the mode, the driver would send a statement without name and values by the simple protocol, and skip the
-    // settings.
-    const extended = { ...config, queryMode: 'extended' }
-    const query = new pg.Query(extended, (error, result) => (error ? reject(error) : resolve(result)))
-    // A boundary: the driver's types leave out how its queries write to the connection.
-    const driverQuery = query as unknown as DriverQuery
-    driverQuery.query_timeout = config.query_timeout
-    client.query(prependSteps(driverQuery, steps))
-  })
+  timeoutMs: number | undefined,
+  send: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await send()
+  } catch (error) {
+    // If the rollback fails too, its error says that the connection is lost.
+    if (distributed.has(client) && !isReadTimeout(error)) await run(client, 'rollback', timeoutMs)
+    throw error
+  }
 }
 
 const preparedSetters = new WeakMap<pg.PoolClient, Set<string>>()
@@ -140,48 +169,12 @@ const preparedSetters = new WeakMap<pg.PoolClient, Set<string>>()
 /** Once per connection. By itself it changes nothing: its settings end with its transaction. */
 async function prepareSetter(
   client: pg.PoolClient,
-  setter: Setter,
+  setter: BoundStatement,
   timeoutMs: number | undefined,
 ): Promise<void> {
   const prepared = preparedSetters.get(client) ?? new Set()
   if (prepared.has(setter.name)) return
-  const query = { ...setter, query_timeout: timeoutMs }
+  const query = { ...setter, values: [...setter.values], query_timeout: timeoutMs }
   await client.query(query)
   preparedSetters.set(client, prepared.add(setter.name))
-}
-
-interface DriverConnection {
-  parse(message: { name: string; text: string }): void
-  bind(message: { statement: string; values: readonly string[] }): void
-  execute(message: object): void
-}
-
-interface DriverQuery extends pg.Submittable {
-  query_timeout: number | undefined
-  prepare(connection: DriverConnection): void
-  handleDataRow(message: unknown): void
-  handleCommandComplete(message: unknown, connection: DriverConnection): void
-}
-
-/** The same query with others before it, whose replies are ignored. If one fails, the server skips the rest. */
-function prependSteps(query: DriverQuery, steps: readonly Setter[]): DriverQuery {
-  const { prepare, handleDataRow, handleCommandComplete } = query
-  let done = 0
-  return Object.assign(query, {
-    prepare(connection: DriverConnection) {
-      for (const { name, text, values } of steps) {
-        if (name === '') connection.parse({ name, text })
-        connection.bind({ statement: name, values })
-        connection.execute({})
-      }
-      prepare.call(query, connection)
-    },
-    handleDataRow(message: unknown) {
-      if (done === steps.length) handleDataRow.call(query, message)
-    },
-    handleCommandComplete(message: unknown, connection: DriverConnection) {
-      if (done === steps.length) handleCommandComplete.call(query, message, connection)
-      else done += 1
-    },
-  })
 }
