@@ -118,12 +118,19 @@ it('goes on after the cells of merchants could not be read', async () => {
 
 it('writes the other requests of a batch in which one has texts that PostgreSQL refuses', async () => {
   const [one, other] = [await newMerchant(), await newMerchant()]
-  const log = createRequestLog({ db, clock, random, log: createLog('silent') })
+  const lines: string[] = []
+  const reported = createLog('warn', { write: (line: string) => void lines.push(line) })
+  const log = createRequestLog({ db, clock, random, log: reported })
   log.record({ ...request(one, 400), errorFields: 'k\ud800: unknown_field', reference: 'a\u0000b' })
   log.record(request(other, 200))
   // No client can choose these texts: they stand for whatever else the table refuses.
-  log.record({ ...request(other, 200), method: 'G\u0000T' })
+  for (const method of ['G\u0000T', 'P\u0000T']) log.record({ ...request(other, 200), method })
   await log.stop()
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line).count),
+    [2],
+    'one line for all that are lost',
+  )
   assert.equal(await countOf(other), 1)
   const { rows } = await listRequestRows(db, one, { ...all, failed: true }, WINDOW)
   assert.deepEqual(

@@ -38,20 +38,28 @@ export function createRequestLog(app: {
   let waiting: RequestRow[] = []
   let flushing: Promise<void> | undefined
 
+  const report = (count: number, error: unknown) =>
+    log.write('request_log.write_failed', { count, ...errorFields(error) })
   const attempt = (rows: readonly RequestRow[], work: () => Promise<unknown>): Promise<unknown> =>
-    work().catch((error: unknown) =>
-      log.write('request_log.write_failed', { count: rows.length, ...errorFields(error) }),
-    )
+    work().catch((error: unknown) => report(rows.length, error))
 
-  const insertOne = (row: RequestRow) =>
-    attempt([row], () => inCellOf(cells, row.merchantId, () => insertRequests(db, [row])))
+  /** One line of the log reports all rows that are refused. */
+  const insertEach = async (rows: readonly RequestRow[]): Promise<void> => {
+    const errors: unknown[] = []
+    for (const row of rows)
+      await inCellOf(cells, row.merchantId, () => insertRequests(db, [row])).catch((error: unknown) => {
+        if (error instanceof DbUnavailable) throw error
+        errors.push(error)
+      })
+    if (errors.length > 0) report(errors.length, errors[0])
+  }
 
   // If a row is refused, or its merchant is moved meanwhile, each row is written on its own.
   const insert = (rows: readonly RequestRow[], run: () => Promise<unknown>) =>
     attempt(rows, () =>
-      run().catch(async (error: unknown) => {
+      run().catch((error: unknown) => {
         if (error instanceof DbUnavailable) throw error
-        for (const row of rows) await insertOne(row)
+        return insertEach(rows)
       }),
     )
   const insertIn = (cell: number, rows: readonly RequestRow[]) =>
