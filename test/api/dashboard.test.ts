@@ -145,6 +145,8 @@ describe('forms of the dashboard', () => {
     const answers = await Promise.all([1, 2, 3].map(() => owner.post(action, fields)))
     for (const { http, headers } of answers)
       assert.deepEqual([http, headers.get('location')], [303, `${page}?done=refund`])
+    const changed = await owner.post(action, { ...fields, amount: '2.00' })
+    assert.deepEqual([changed.http, changed.text.includes(EN.problemSubmitted)], [422, true], changed.text)
     const refunds = await merchant.api.get(`/api/v1/refunds?payment=${uuid}`)
     assert.deepEqual(
       refunds.body.data.map((one: { amount: string }) => one.amount),

@@ -46,7 +46,10 @@ export function selectField(
 ${error && html`<p class="error" id="${name}-error">${error}</p>`}${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}</div>`
 }
 
-/** Runs the action of a form; if the API refuses it, the screen is shown again with the reason. */
+/**
+ * Runs the action of a form; if the API refuses it, the screen is shown again with the reason. A form that was submitted
+ * before with other values is an error page: there is nothing to correct in it.
+ */
 export async function orShowProblem(
   act: () => Promise<ScreenResponse>,
   show: (problem: ApiError) => ScreenResponse | Promise<ScreenResponse>,
@@ -54,7 +57,7 @@ export async function orShowProblem(
   try {
     return await act()
   } catch (error) {
-    if (error instanceof ApiError) return show(error)
+    if (error instanceof ApiError && error.code !== 'idempotency_key_reused') return show(error)
     throw error
   }
 }

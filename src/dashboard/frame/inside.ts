@@ -99,6 +99,7 @@ const ERROR_TEXTS: Partial<Record<string, TextId>> = {
   insufficient_scope: 'noRightText',
   not_allowed: 'noRightText',
   browser_not_allowed: 'problemForged',
+  idempotency_key_reused: 'problemSubmitted',
   rate_limited: 'problemTooMany',
 }
 

@@ -39,7 +39,7 @@ export const EN = {
   filter: 'Show',
   moreFilters: 'More filters',
   clear: 'Clear',
-  noRightTitle: 'You cannot see this',
+  noRightTitle: 'You are not allowed to do this',
   noRightText: 'Your role does not include this. An owner of the account can change your role.',
   problemTitle: 'This did not work',
   problemText:
@@ -71,6 +71,8 @@ export const EN = {
   passwordHint: '12 characters or more',
   problemForged:
     'Nothing was changed: the form is from another site, an earlier sign-in or another merchant. Open the page again.',
+  problemSubmitted:
+    'This form was submitted before, with other values, and those were used. Open the page again to see the result.',
   problemTooMany: 'You opened too many pages at once. Wait a moment, then load this page again.',
   people_sign_in_failed: 'The e-mail address or the password is not right.',
   people_second_factor_failed: 'The code is not right, or it was used before.',

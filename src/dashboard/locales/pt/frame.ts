@@ -24,7 +24,7 @@ export const PT_FRAME = {
   filter: 'Mostrar',
   moreFilters: 'Mais filtros',
   clear: 'Limpar',
-  noRightTitle: 'Não pode ver esta página',
+  noRightTitle: 'Não tem autorização para isto',
   noRightText: 'A sua função não o permite. Um proprietário da conta pode mudar a sua função.',
   problemTitle: 'Isto não funcionou',
   problemText:
@@ -54,6 +54,8 @@ export const PT_FRAME = {
   passwordHint: '12 caracteres ou mais',
   problemForged:
     'Nada foi alterado: o formulário é de outro site, de uma entrada anterior ou de outro comerciante. Abra a página novamente.',
+  problemSubmitted:
+    'Este formulário já foi enviado com outros valores, que foram usados. Abra a página novamente para ver o resultado.',
   problemTooMany:
     'Abriu demasiadas páginas ao mesmo tempo. Aguarde um momento e carregue esta página novamente.',
   people_sign_in_failed: 'O endereço de e-mail ou a palavra-passe não está certo.',

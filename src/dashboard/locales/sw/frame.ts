@@ -24,7 +24,7 @@ export const SW_FRAME = {
   filter: 'Onyesha',
   moreFilters: 'Vichujio zaidi',
   clear: 'Futa vichujio',
-  noRightTitle: 'Huwezi kuona ukurasa huu',
+  noRightTitle: 'Huna ruhusa ya kufanya hili',
   noRightText: 'Wadhifa wako haujumuishi hili. Mmiliki wa akaunti anaweza kubadilisha wadhifa wako.',
   problemTitle: 'Hili halikufanikiwa',
   problemText:
@@ -54,6 +54,8 @@ export const SW_FRAME = {
   passwordHint: 'Herufi 12 au zaidi',
   problemForged:
     'Hakuna kilichobadilishwa: fomu ni ya tovuti nyingine, ya kuingia kwa awali au ya mfanyabiashara mwingine. Fungua ukurasa tena.',
+  problemSubmitted:
+    'Fomu hii ilitumwa awali ikiwa na maelezo mengine, na hayo ndiyo yaliyotumika. Fungua ukurasa tena kuona matokeo.',
   problemTooMany:
     'Umefungua kurasa nyingi mno kwa wakati mmoja. Subiri kidogo, kisha pakia ukurasa huu tena.',
   people_sign_in_failed: 'Anwani ya barua pepe au nenosiri si sahihi.',
