@@ -7,17 +7,6 @@ import { describe, it } from 'node:test'
 import { renderDocs } from '../src/docs.ts'
 import { ADVISORY_LOCKS } from '../src/kit/db/advisory-locks.ts'
 import { findGaps, findNamedTests, renderFaults } from './fault-table/render.ts'
-import {
-  ALONE,
-  BROWSER_GROUPS,
-  DATABASE_TESTS,
-  EVERY_TEST,
-  findTestFiles,
-  HAS_BROWSER,
-  LARGER_FORMS,
-  REST_ONLY,
-  SHARED_STATE_TESTS,
-} from './support/test-files.ts'
 import { findMetaphor, findMetaphors } from './tidy/language.ts'
 import {
   foldersWithoutLayer,
@@ -270,36 +259,6 @@ describe('the tests', () => {
       /^src\/kit\/embedded-postgres.*\.test\.ts$/,
     ]
     assert.deepEqual(findInCode(TESTS, /\bt\.(?:skip|todo)\(/, self, ...aboutMachine), [])
-  })
-
-  it('runs every file with a larger form in npm run test:rest', () => {
-    const sized = SOURCES.flatMap(importsOf)
-      .filter(({ from, to }) => to === 'test/support/scale.ts' && from !== 'test/support/run-group.ts')
-      // The conformance suite is called by one file for each gateway.
-      .map(({ from }) =>
-        from.replace(/^test\/gateways\/conformance\/\w+\.ts$/, 'test/gateways/stripe/stripe.test.ts'),
-      )
-      .filter((path) => HAS_BROWSER || !path.startsWith('test/browser/'))
-    assert.ok(sized.length > 10, 'the files were found')
-    const larger = findTestFiles([...REST_ONLY, ...LARGER_FORMS])
-    assert.deepEqual(
-      sized.filter((path) => !larger.includes(path)),
-      [],
-    )
-  })
-
-  it('has a test file for every name in the lists of test files', () => {
-    for (const patterns of [EVERY_TEST, REST_ONLY, LARGER_FORMS, DATABASE_TESTS, SHARED_STATE_TESTS])
-      assert.ok(findTestFiles(patterns).length > 0)
-    assert.throws(
-      () => findTestFiles(['test/{plans,tides}.test.ts']),
-      /no test file matches test\/tides\.test\.ts/,
-    )
-    for (const pattern of [...ALONE, ...BROWSER_GROUPS])
-      assert.ok(
-        TESTS.some(({ path }) => pattern.test(path)),
-        String(pattern),
-      )
   })
 })
 

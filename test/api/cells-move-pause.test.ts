@@ -14,7 +14,6 @@ import { plainAddress } from '../support/cells.ts'
 import { startCharges } from '../support/charge-load.ts'
 import { assertInvariants } from '../support/invariants.ts'
 import { eventually } from '../support/process.ts'
-import { HAS_LARGER_FORM, LARGER_FORM_ONLY } from '../support/scale.ts'
 import { ADMIN_TOKEN, testService } from '../support/service.ts'
 
 // Fewer connections than clients: while these wait, they hold all of them.
@@ -100,62 +99,56 @@ left join ledger_entries l on l.merchant_id = p.merchant_id and l.payment_id = p
 where p.merchant_id = $1 and p.reference = any ($2::text[])
 group by p.reference`
 
-const FORMS = [HAS_LARGER_FORM, LARGER_FORM_ONLY]
-
 describe('a move whose last copy is slow', () => {
   for (const [index, [where, trigger]] of Object.entries(SLOW).entries())
-    it(
-      `${where} lets no write wait longer than the limit, and ends when the copy is fast again`,
-      FORMS[index],
-      async (t) => {
-        const [from, to] = index % 2 === 0 ? [source, target] : [target, source]
-        const toCell = index % 2 === 0 ? 1 : 0
-        const token = (await payWith(api, 'card_success')).paymentMethod.recurringToken
-        await to.script(`${SLOW_FUNCTION};${trigger}`)
-        const watcher = from.apart(1)
-        const waits = watchWaits(watcher)
-        t.after(async () => {
-          await waits.stop()
-          await watcher.close()
-        })
-        const charges = startCharges(api, token, { clients: CLIENTS })
-        t.after(() => charges.stop())
-        await insertMove(cells.open(0), { merchantId: uuid, toCell, keepSeconds: 1 }, new Date())
-        const slow = await eventually(readMove, ({ switchAttempts }) => switchAttempts >= 2, WITHIN_MS)
-        assert.match(slow.problem, /were not copied within|did not answer/)
-        assert.deepEqual({ step: slow.step, isRefused: slow.isRefused }, { step: 'copy', isRefused: false })
-        const atTries = charges.charged.length
-        assert.ok(atTries > 0)
-        await to.script(FAST)
-        const { pauseMs } = await eventually(
-          readMove,
-          ({ step, pauseMs }) => step !== 'copy' && pauseMs,
-          WITHIN_MS,
-        )
-        const atSwitch = charges.charged.length
-        await eventually(
-          () => charges.charged.length,
-          (count) => count > atSwitch + CLIENTS || charges.failed.length > 0,
-          WITHIN_MS,
-        )
-        await charges.stop()
-        const longest = await waits.stop()
-        t.diagnostic(
-          `the longest wait was ${Math.round(longest.ms)} ms, that of the switch ${pauseMs}; ${charges.charged.length} charges`,
-        )
-        assert.deepEqual(charges.failed, [])
-        assert.ok(longest.seen > 0)
-        assert.ok(longest.ms < LIMIT_MS + MARGIN_MS, `${longest.ms} ms`)
+    it(`${where} lets no write wait longer than the limit, and ends when the copy is fast again`, async (t) => {
+      const [from, to] = index % 2 === 0 ? [source, target] : [target, source]
+      const toCell = index % 2 === 0 ? 1 : 0
+      const token = (await payWith(api, 'card_success')).paymentMethod.recurringToken
+      await to.script(`${SLOW_FUNCTION};${trigger}`)
+      const watcher = from.apart(1)
+      const waits = watchWaits(watcher)
+      t.after(async () => {
+        await waits.stop()
+        await watcher.close()
+      })
+      const charges = startCharges(api, token, { clients: CLIENTS })
+      t.after(() => charges.stop())
+      await insertMove(cells.open(0), { merchantId: uuid, toCell, keepSeconds: 1 }, new Date())
+      const slow = await eventually(readMove, ({ switchAttempts }) => switchAttempts >= 2, WITHIN_MS)
+      assert.match(slow.problem, /were not copied within|did not answer/)
+      assert.deepEqual({ step: slow.step, isRefused: slow.isRefused }, { step: 'copy', isRefused: false })
+      const atTries = charges.charged.length
+      assert.ok(atTries > 0)
+      await to.script(FAST)
+      const { pauseMs } = await eventually(
+        readMove,
+        ({ step, pauseMs }) => step !== 'copy' && pauseMs,
+        WITHIN_MS,
+      )
+      const atSwitch = charges.charged.length
+      await eventually(
+        () => charges.charged.length,
+        (count) => count > atSwitch + CLIENTS || charges.failed.length > 0,
+        WITHIN_MS,
+      )
+      await charges.stop()
+      const longest = await waits.stop()
+      t.diagnostic(
+        `the longest wait was ${Math.round(longest.ms)} ms, that of the switch ${pauseMs}; ${charges.charged.length} charges`,
+      )
+      assert.deepEqual(charges.failed, [])
+      assert.ok(longest.seen > 0)
+      assert.ok(longest.ms < LIMIT_MS + MARGIN_MS, `${longest.ms} ms`)
 
-        await eventually(readMove, ({ step }) => step === 'done', WITHIN_MS)
-        const found = await to.query(selectCaptures, [uuid, charges.charged])
-        assert.deepEqual(
-          new Map(found.map(({ reference, captures }) => [reference, captures])),
-          new Map(charges.charged.map((reference) => [reference, 1])),
-        )
-        await assertInvariants(service)
-      },
-    )
+      await eventually(readMove, ({ step }) => step === 'done', WITHIN_MS)
+      const found = await to.query(selectCaptures, [uuid, charges.charged])
+      assert.deepEqual(
+        new Map(found.map(({ reference, captures }) => [reference, captures])),
+        new Map(charges.charged.map((reference) => [reference, 1])),
+      )
+      await assertInvariants(service)
+    })
 
   it('is shown with the number of ended switches', async () => {
     const { to } = await readMove()

@@ -3,7 +3,6 @@
 import { after } from 'node:test'
 import { CREDENTIALS, startFakeBkash } from '../gateways/bkash/fake.ts'
 import { fileContext } from '../support/gateways.ts'
-import { HAS_LARGER_FORM, LARGER_FORM_ONLY } from '../support/scale.ts'
 import { startRig } from './payers.ts'
 import { testRedirects } from './redirects.ts'
 
@@ -28,7 +27,6 @@ const confirm = (key: string) => fake.confirm?.(key)
 const EXECUTION_ERRORS = ['2023', '2014', '2037', '2057', '2039']
 
 testRedirects({
-  forms: { quick: HAS_LARGER_FORM, larger: LARGER_FORM_ONLY },
   title: 'bKash',
   origin: 'https://sandbox.payment.bkash.com',
   rig,

@@ -31,8 +31,6 @@ interface RedirectSubject {
   paid: RedirectEnd
   failures: readonly RedirectEnd[]
   left: RedirectEnd
-  /** The options of tests that every commit runs, and of the others. */
-  forms: { quick: { only?: boolean }; larger: { only?: boolean; skip?: string } }
 }
 
 export function testRedirects(subject: RedirectSubject): void {
@@ -46,22 +44,13 @@ export function testRedirects(subject: RedirectSubject): void {
   )
   describe(`the payer of ${title}`, () => {
     for (const { language, end, javaScript } of cases)
-      it(
-        `the payer of ${title} ${end.title} in ${language}, ${javaScript ? 'with' : 'without'} JavaScript`,
-        formOf(subject, language, end),
-        async (t) => {
-          const checkout = await openCheckout(t, subject, language, javaScript)
-          const key = await payThere(checkout, subject, end)
-          await assertScreen(checkout, language, end)
-          assert.equal(await executions(key), end === paid ? 1 : 0)
-        },
-      )
+      it(`the payer of ${title} ${end.title} in ${language}, ${javaScript ? 'with' : 'without'} JavaScript`, async (t) => {
+        const checkout = await openCheckout(t, subject, language, javaScript)
+        const key = await payThere(checkout, subject, end)
+        await assertScreen(checkout, language, end)
+        assert.equal(await executions(key), end === paid ? 1 : 0)
+      })
   })
-}
-
-/** Every commit tests one language: paid, the first failure, and left. */
-function formOf({ forms, failures }: RedirectSubject, language: Language, end: RedirectEnd) {
-  return language === 'en' && !failures.slice(1).includes(end) ? forms.quick : forms.larger
 }
 
 /** The provider's page, whose only link goes back to us. */

@@ -10,7 +10,6 @@ import type { Attempt } from '../../src/gateways/gateway.ts'
 import { SANDBOX_INSTRUMENTS } from '../../src/gateways/sandbox/index.ts'
 import { CARD, makeAttempt, startRig } from '../gateways/sandbox/rig.ts'
 import type { Cleanup } from '../support/database.ts'
-import { LARGER_FORM_ONLY } from '../support/scale.ts'
 import { newVisitor, startBrowser, startShop, type Visitor, type VisitorOptions } from './browser.ts'
 
 const cleanups: (() => Promise<void>)[] = []
@@ -76,10 +75,7 @@ const READABLE_IN_THE_SUN = { rules: { 'color-contrast-enhanced': { enabled: tru
 for (const [name, open] of Object.entries(PAGES)) {
   describe(`the page ${name}`, { concurrency: 3 }, () => {
     for (const colorScheme of ['light', 'dark'] as const) {
-      // screens.test.ts checks the first page of the provider and of the bank in every form.
-      const isQuick = colorScheme === 'light' && name !== 'for paying' && name !== 'of the bank'
-      const form = isQuick ? {} : LARGER_FORM_ONLY
-      it(`breaks no accessibility rule on the page ${name} in ${colorScheme}`, form, async (t) => {
+      it(`breaks no accessibility rule on the page ${name} in ${colorScheme}`, async (t) => {
         const { page } = await visit(t, shop)
         await page.emulateMedia({ colorScheme })
         await open(page)
@@ -93,19 +89,15 @@ for (const [name, open] of Object.entries(PAGES)) {
       })
     }
 
-    it(
-      `fits the page ${name} on the narrowest phone, with large touch targets`,
-      LARGER_FORM_ONLY,
-      async (t) => {
-        const { page } = await visit(t, shop, { width: 320 })
-        await open(page)
-        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320)
-        for (const target of await page.locator('label, button, a').all()) {
-          const { height = 0 } = (await target.boundingBox()) ?? {}
-          assert.ok(height >= 48, `${await target.textContent()} is ${height} px high`)
-        }
-      },
-    )
+    it(`fits the page ${name} on the narrowest phone, with large touch targets`, async (t) => {
+      const { page } = await visit(t, shop, { width: 320 })
+      await open(page)
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320)
+      for (const target of await page.locator('label, button, a').all()) {
+        const { height = 0 } = (await target.boundingBox()) ?? {}
+        assert.ok(height >= 48, `${await target.textContent()} is ${height} px high`)
+      }
+    })
   })
 }
 
@@ -136,7 +128,7 @@ describe('the sandbox provider’s page in a browser', { concurrency: 4 }, () =>
     assert.deepEqual(problems, [])
   })
 
-  it('keeps the selected card visible above the sticky button', LARGER_FORM_ONLY, async (t) => {
+  it('keeps the selected card visible above the sticky button', async (t) => {
     const { page } = await visit(t, (await startPayment()).url, { width: 390 })
     const button = page.getByRole('button', { name: /^Pay KES/ })
     await page.keyboard.press('Tab')
@@ -183,14 +175,14 @@ describe('the sandbox provider’s page in a browser', { concurrency: 4 }, () =>
     assert.equal(await outcomeOf(attempt), 'customer_cancelled')
   })
 
-  it('returns from a session that has ended', LARGER_FORM_ONLY, async (t) => {
+  it('returns from a session that has ended', async (t) => {
     const { page } = await visit(t, shop)
     await PAGES['for a session that is over']?.(page)
     await page.getByRole('link', { name: 'Return and see what to do' }).click()
     await page.waitForURL(`${shop}/return`)
   })
 
-  it('shows every merchant text legibly on a narrow phone', LARGER_FORM_ONLY, async (t) => {
+  it('shows every merchant text legibly on a narrow phone', async (t) => {
     const { url } = await startPayment({
       amount: money(99_999_999_999_999n, 'NGN'),
       merchantName: 'M'.repeat(100),

@@ -4,7 +4,6 @@ import { after } from 'node:test'
 import { startFakeWave } from '../gateways/wave/fake.ts'
 import { fileContext } from '../support/gateways.ts'
 import { addressOf, newMerchantAt, PROVIDERS } from '../support/providers.ts'
-import { HAS_LARGER_FORM, LARGER_FORM_ONLY } from '../support/scale.ts'
 import { startRig } from './payers.ts'
 import { testRedirects } from './redirects.ts'
 
@@ -18,7 +17,6 @@ const FAILURES = [
 ]
 
 testRedirects({
-  forms: { quick: HAS_LARGER_FORM, larger: LARGER_FORM_ONLY },
   title: 'Wave',
   origin: 'https://pay.wave.com',
   rig,

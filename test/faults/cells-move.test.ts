@@ -22,7 +22,6 @@ import { type SteadyCharges, startCharges } from '../support/charge-load.ts'
 import { NO_POOLER, testDatabaseUrl } from '../support/database.ts'
 import { assertInvariants } from '../support/invariants.ts'
 import { eventually, startProcess, tempFolder } from '../support/process.ts'
-import { FORM, HAS_LARGER_FORM, LARGER_FORM_ONLY } from '../support/scale.ts'
 import { ADMIN_TOKEN } from '../support/service.ts'
 import { connectTestDb } from '../support/test-db.ts'
 
@@ -35,8 +34,6 @@ const STEPS: readonly Failpoint[] = [
   'move.after_leave',
   'move.after_clean',
 ]
-// Each starts two processes, and the second waits until the lease of the first has ended.
-const QUICK_STEPS = 1
 
 const WITHIN_MS = 120_000
 
@@ -95,12 +92,9 @@ async function stopAfterMore(charges: SteadyCharges): Promise<void> {
   assert.deepEqual(charges.failed, [])
 }
 
-describe('a process that dies while it moves a merchant', { ...NO_POOLER, ...HAS_LARGER_FORM }, () => {
+describe('a process that dies while it moves a merchant', NO_POOLER, () => {
   for (const [index, point] of STEPS.entries()) {
-    const isRun = FORM !== 'quick' || index < QUICK_STEPS
-    it(`loses nothing at ${point}`, {
-      skip: isRun ? false : 'the quick form kills at one step',
-    }, async (t) => {
+    it(`loses nothing at ${point}`, async (t) => {
       const cell = index % 2 === 0 ? 'cell-1' : 'main'
       const toCell = cell === 'main' ? 0 : 1
       const token = (await payWith(api, 'card_success')).paymentMethod.recurringToken
@@ -120,9 +114,9 @@ describe('a process that dies while it moves a merchant', { ...NO_POOLER, ...HAS
 // Where the process is that moves: after the copy, and while writes wait.
 const CANCELLED_AT = ['move.after_copy', 'move.after_close'] as const satisfies readonly Failpoint[]
 
-describe('a process that dies while it cancels a move', { ...NO_POOLER, ...HAS_LARGER_FORM }, () => {
+describe('a process that dies while it cancels a move', NO_POOLER, () => {
   for (const point of CANCELLED_AT) {
-    it(`leaves the merchant where it is at ${point}`, LARGER_FORM_ONLY, async (t) => {
+    it(`leaves the merchant where it is at ${point}`, async (t) => {
       const { cell: from } = await findPlace(instance, uuid)
       const token = (await payWith(api, 'card_success')).paymentMethod.recurringToken
       const charges = startCharges(api, token, LOAD)

@@ -15,7 +15,6 @@ import {
   startUntilOutput,
   tempFolder,
 } from '../support/process.ts'
-import { HAS_LARGER_FORM, LARGER_FORM_ONLY, sized } from '../support/scale.ts'
 
 /** The program as it is installed. */
 const COWRY: ProcessOptions = { command: [process.execPath, 'bin/cowry.js'] }
@@ -41,7 +40,7 @@ function commandsIn(help: string): string[] {
 }
 
 describe('cowry --help', { concurrency: 2 }, () => {
-  it('lists the commands, each with its own help', HAS_LARGER_FORM, async (t) => {
+  it('lists the commands, each with its own help', async (t) => {
     const { code, out, err } = await run(t, '--help')
     assert.deepEqual({ code, err }, { code: 0, err: '' })
     const names = commandsIn(out)
@@ -65,15 +64,14 @@ describe('cowry --help', { concurrency: 2 }, () => {
       ],
       ...['reconcile', 'audit', 'cases', 'doctor', 'docs'],
     ])
-    // Each one's help in this process: src/cli/cli.test.ts.
-    for (const name of sized({ quick: [], rest: names, long: names })) {
+    for (const name of names) {
       const help = await run(t, name, '--help')
       assert.deepEqual({ code: help.code, err: help.err }, { code: 0, err: '' })
       assert.match(help.out, new RegExp(`^Usage: cowry ${name} `))
     }
   })
 
-  it('ends with 1 on an unknown command, and points to the help', LARGER_FORM_ONLY, async (t) => {
+  it('ends with 1 on an unknown command, and points to the help', async (t) => {
     const { code, out, err } = await run(t, 'payments')
     assert.deepEqual({ code, out }, { code: 1, out: '' })
     assert.match(err, /unknown command 'payments'/)
@@ -92,20 +90,16 @@ describe('commands beside a running service', () => {
     assert.ok(listed.data.some(({ uuid }: { uuid: string }) => uuid === merchant.data.uuid))
   })
 
-  it(
-    'prints text for people and one JSON document for scripts, also on errors',
-    LARGER_FORM_ONLY,
-    async (t) => {
-      const words = await run(t, 'merchants', 'create', '--name', 'Soko')
-      assert.match(words.out, /^uuid +[0-9a-f-]{36}$/m)
-      const unknown = ['keys', 'create', '--merchant', '01890000-0000-7000-8000-000000000000']
-      const result = await run(t, ...unknown)
-      assert.deepEqual({ code: result.code, out: result.out }, { code: 1, out: '' })
-      const document = await run(t, ...unknown, '--json')
-      assert.deepEqual({ code: document.code, err: document.err }, { code: 1, err: '' })
-      assert.equal(JSON.parse(document.out).error.code, 'merchant_not_found')
-    },
-  )
+  it('prints text for people and one JSON document for scripts, also on errors', async (t) => {
+    const words = await run(t, 'merchants', 'create', '--name', 'Soko')
+    assert.match(words.out, /^uuid +[0-9a-f-]{36}$/m)
+    const unknown = ['keys', 'create', '--merchant', '01890000-0000-7000-8000-000000000000']
+    const result = await run(t, ...unknown)
+    assert.deepEqual({ code: result.code, out: result.out }, { code: 1, out: '' })
+    const document = await run(t, ...unknown, '--json')
+    assert.deepEqual({ code: document.code, err: document.err }, { code: 1, err: '' })
+    assert.equal(JSON.parse(document.out).error.code, 'merchant_not_found')
+  })
 
   it('listens with the demo key of the data folder, and prints a summary on Ctrl-C', async (t) => {
     const isReady = (output: string) => output.includes('TIME')
@@ -144,7 +138,7 @@ describe('commands beside a running service', () => {
     assert.match(words.err, /invariant_i03_balances_match_postings +FAILED +1 violations/)
   })
 
-  it('reports what to do without a running service, and ends with 1', LARGER_FORM_ONLY, async (t) => {
+  it('reports what to do without a running service, and ends with 1', async (t) => {
     await service.kill('SIGTERM')
     const { code, err } = await run(t, 'doctor')
     assert.equal(code, 1)
