@@ -25,6 +25,7 @@ EXPOSE 8080
 # Only liveness: a container that waits for its database must not be killed. Load balancers should poll /readyz.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-# A smaller young generation takes a fifth less memory when idle, at the same number of charges per second.
-ENTRYPOINT ["node", "--max-semi-space-size=16", "bin/cowry.js"]
+# A smaller young generation takes a fifth less memory when idle, at the same number of charges per second. With --expose-gc the
+# service returns the memory that only its start needed.
+ENTRYPOINT ["node", "--expose-gc", "--max-semi-space-size=16", "bin/cowry.js"]
 CMD ["serve"]

@@ -38,6 +38,13 @@ export function memoryOf(pid: number): number {
   return 1_024 * (kilobytes ?? Number(ps('-o', 'rss=', '-p', String(pid))))
 }
 
+/** All its pages (RSS): for a program that this one shares pages with, because both run on the same Node.js. */
+export function residentMemoryOf(pid: number): number {
+  return (
+    1_024 * (findKilobytes(`/proc/${pid}/status`, 'VmRSS') ?? Number(ps('-o', 'rss=', '-p', String(pid))))
+  )
+}
+
 function listProcesses(): ProcessFacts[] {
   if (existsSync('/proc/self/stat')) {
     return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? readProcess(Number(name)) : []))

@@ -60,6 +60,7 @@ async function serveUntilEnd(
     onDatabaseRestart: () => log.write('postgres.restarted'),
   })
   try {
+    releaseMemoryOfStart()
     // A service that is already stopping must not report that it is ready.
     if (!isEnding) await (primary ? primary.ready(service) : announce(config, options, service, print))
     const code = await ending.promise
@@ -72,6 +73,16 @@ async function serveUntilEnd(
     // Even process.exit waits for a blocked write to the log, so only SIGKILL ends the process then.
     if (!(await output.end(LOG_FLUSH_TIMEOUT_MS))) process.kill(process.pid, 'SIGKILL')
   }
+}
+
+/**
+ * Returns the memory to the system that only the start needed: 40 of 205 MB, which V8 keeps until there is load. It takes a
+ * tenth of a second, so it is done once, before the service reports that it is ready. Without --expose-gc it is not done: the
+ * other way to get at the collector is a second V8 context, after which a request takes a fifth more processor time.
+ */
+function releaseMemoryOfStart(): void {
+  // The last resort also returns pages that are kept for reuse.
+  globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
 }
 
 /** Human-readable in a terminal; JSON with --json and everywhere else. */

@@ -429,7 +429,7 @@ test('needs little memory when idle', async (t) => {
   const kilobytes = [server, ...descendantsOf(server)].map(measureKilobytes)
   const megabytes = kilobytes.reduce((sum, size) => sum + size, 0) / 1024
   t.diagnostic(`idle server: ${megabytes.toFixed(0)} MB`)
-  // Measured 22 MB; the limit for service and server together is 250 MB.
+  // Measured 22 MB; the limit for service and server together is 230 MB.
   assert.ok(megabytes < 80, `${megabytes} MB`)
 })
 

@@ -43,7 +43,7 @@ const SETTINGS = {
   wal_compression: 'pglz',
   checkpoint_timeout: '15min',
   max_connections: '100',
-  // Allocated on use. Together with the service, the idle memory must stay below 250 MB.
+  // Allocated on use. Together with the service, the idle memory must stay below 230 MB.
   shared_buffers: '128MB',
   max_logical_replication_workers: '0',
   jit: 'off',
