@@ -17,6 +17,7 @@ const REFUSALS = {
   invitation_used: [410, 'This invitation was accepted already. Sign in with its account.'],
   invitation_revoked: [410, 'This invitation was revoked. Ask for a new one.'],
   invitation_expired: [410, 'This invitation has expired. Ask for a new one.'],
+  form_used: [409, 'This form was submitted before, with other values, and those were used.'],
   already_invited: [
     409,
     'This form was submitted before. If the link was lost, revoke the invitation and invite again.',

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
+import { EN } from '../../src/dashboard/locales/en.ts'
 import { sql } from '../../src/kit/db/db.ts'
 import { untilBlocked } from '../support/blocked-sessions.ts'
 import { initiateBody } from '../support/builders.ts'
@@ -99,6 +100,21 @@ describe('events in the dashboard', () => {
       20_000,
     )
     assert.ok(text.includes(`<bdi>${url}</bdi>`))
+  })
+
+  it('makes one endpoint of a form, and says so if it is submitted again with other values', async () => {
+    const path = '/app/developers/endpoints/new'
+    const hidden = hiddenFields((await owner.get(path)).text, path)
+    const submit = (url: string) => owner.post(path, { ...hidden, url, 'event:payment.*': 'on' })
+    assert.equal((await submit('https://one.example.com/hook')).http, 200)
+    const other = await submit('https://two.example.com/hook')
+    assert.deepEqual([other.http, other.text.includes(EN.people_form_used)], [409, true])
+    const { body } = await merchant.api.get('/api/v1/webhooks/endpoints')
+    const urls = body.data.map(({ url }: { url: string }) => url)
+    assert.deepEqual(
+      urls.filter((url: string) => url.includes('.example.com/hook')),
+      ['https://one.example.com/hook'],
+    )
   })
 
   it('lets a viewer read events, but not send them again', async () => {

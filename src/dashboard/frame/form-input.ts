@@ -46,10 +46,7 @@ export function selectField(
 ${error && html`<p class="error" id="${name}-error">${error}</p>`}${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}</div>`
 }
 
-/**
- * Runs the action of a form; if the API refuses it, the screen is shown again with the reason. A form that was submitted
- * before with other values is an error page: there is nothing to correct in it.
- */
+/** Runs the action of a form; if the API refuses it, the screen is shown again with the reason. */
 export async function orShowProblem(
   act: () => Promise<ScreenResponse>,
   show: (problem: ApiError) => ScreenResponse | Promise<ScreenResponse>,
@@ -57,7 +54,7 @@ export async function orShowProblem(
   try {
     return await act()
   } catch (error) {
-    if (error instanceof ApiError && error.code !== 'idempotency_key_reused') return show(error)
+    if (error instanceof ApiError) return show(error)
     throw error
   }
 }

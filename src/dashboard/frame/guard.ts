@@ -200,6 +200,12 @@ function assertMayUse(
   if (!isAllowed) throw new ApiError('insufficient_scope')
 }
 
+/** A form that was submitted before with other values is not shown again: there is nothing to correct in it. */
+function refuseUsedForm(error: unknown): never {
+  if (error instanceof ApiError && error.code === 'idempotency_key_reused') throw new PeopleError('form_used')
+  throw error
+}
+
 function toAreaRequest(
   app: AreaApp,
   { method, path }: Pick<Screen, 'method' | 'path'>,
@@ -212,7 +218,8 @@ function toAreaRequest(
   const context = { operation: `${method} ${app.area.path}${path}`, target }
   return {
     ...{ files, styleNonce },
-    ...{ base: app.area.path, app, principal, origin, texts, params, query, form, cookies, call, allows },
+    ...{ base: app.area.path, app, principal, origin, texts, params, query, form, cookies, allows },
+    call: (operationId, input) => call(operationId, input).catch(refuseUsedForm),
     now: app.clock.now(),
     isTest: app.mode === 'test',
     change: (work) => {

@@ -99,14 +99,15 @@ const ERROR_TEXTS: Partial<Record<string, TextId>> = {
   insufficient_scope: 'noRightText',
   not_allowed: 'noRightText',
   browser_not_allowed: 'problemForged',
-  idempotency_key_reused: 'problemSubmitted',
+  form_used: 'people_form_used',
   rate_limited: 'problemTooMany',
 }
 
 export function describeError({ t }: Texts, error: ApiError | PeopleError, requestId: string) {
   const http = error instanceof ApiError ? API_ERRORS[error.code].http : error.http
-  const title = http === 403 ? t('noRightTitle') : http === 404 ? t('notFoundTitle') : t('problemTitle')
   const own = ERROR_TEXTS[error.code] ?? (http === 404 ? 'notFoundText' : http >= 500 && 'problemText')
+  const title =
+    own === 'noRightText' ? t('noRightTitle') : http === 404 ? t('notFoundTitle') : t('problemTitle')
   return { title, http, text: own ? t(own, { id: requestId }) : error.message }
 }
 

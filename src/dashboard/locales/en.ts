@@ -71,7 +71,7 @@ export const EN = {
   passwordHint: '12 characters or more',
   problemForged:
     'Nothing was changed: the form is from another site, an earlier sign-in or another merchant. Open the page again.',
-  problemSubmitted:
+  people_form_used:
     'This form was submitted before, with other values, and those were used. Open the page again to see the result.',
   problemTooMany: 'You opened too many pages at once. Wait a moment, then load this page again.',
   people_sign_in_failed: 'The e-mail address or the password is not right.',

@@ -24,7 +24,7 @@ export const FR_FRAME = {
   filter: 'Afficher',
   moreFilters: 'Plus de filtres',
   clear: 'Effacer',
-  noRightTitle: 'Vous n’y êtes pas autorisé',
+  noRightTitle: 'Vous n’avez pas l’autorisation de faire cela',
   noRightText: 'Votre rôle ne le permet pas. Un propriétaire du compte peut changer votre rôle.',
   problemTitle: 'Cela n’a pas fonctionné',
   problemText:
@@ -55,7 +55,7 @@ export const FR_FRAME = {
   passwordHint: '12 caractères au minimum',
   problemForged:
     'Rien n’a été modifié : le formulaire vient d’un autre site, d’une connexion précédente ou d’un autre marchand. Rouvrez la page.',
-  problemSubmitted:
+  people_form_used:
     'Ce formulaire a déjà été envoyé avec d’autres valeurs, qui ont été prises en compte. Rouvrez la page pour voir le résultat.',
   problemTooMany: 'Vous avez ouvert trop de pages à la fois. Attendez un instant, puis rechargez cette page.',
   people_sign_in_failed: 'L’adresse e-mail ou le mot de passe est incorrect.',

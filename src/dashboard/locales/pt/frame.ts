@@ -54,7 +54,7 @@ export const PT_FRAME = {
   passwordHint: '12 caracteres ou mais',
   problemForged:
     'Nada foi alterado: o formulário é de outro site, de uma entrada anterior ou de outro comerciante. Abra a página novamente.',
-  problemSubmitted:
+  people_form_used:
     'Este formulário já foi enviado com outros valores, que foram usados. Abra a página novamente para ver o resultado.',
   problemTooMany:
     'Abriu demasiadas páginas ao mesmo tempo. Aguarde um momento e carregue esta página novamente.',

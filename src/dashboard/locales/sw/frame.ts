@@ -54,8 +54,8 @@ export const SW_FRAME = {
   passwordHint: 'Herufi 12 au zaidi',
   problemForged:
     'Hakuna kilichobadilishwa: fomu ni ya tovuti nyingine, ya kuingia kwa awali au ya mfanyabiashara mwingine. Fungua ukurasa tena.',
-  problemSubmitted:
-    'Fomu hii ilitumwa awali ikiwa na maelezo mengine, na hayo ndiyo yaliyotumika. Fungua ukurasa tena kuona matokeo.',
+  people_form_used:
+    'Fomu hii ilitumwa awali ikiwa na maelezo mengine, na hayo ndiyo yaliyotumika. Fungua ukurasa tena ili kuona matokeo.',
   problemTooMany:
     'Umefungua kurasa nyingi mno kwa wakati mmoja. Subiri kidogo, kisha pakia ukurasa huu tena.',
   people_sign_in_failed: 'Anwani ya barua pepe au nenosiri si sahihi.',
