@@ -10,7 +10,7 @@ import type { Cleanup } from '../support/database.ts'
 import { frozenClock } from '../support/fake-clock.ts'
 import { dataUriOf, imageOf, SVG } from '../support/images.ts'
 import { createPayer, openCheckout } from '../support/payer.ts'
-import { LARGER_FORM_ONLY, sized } from '../support/scale.ts'
+import { HAS_LARGER_FORM, LARGER_FORM_ONLY, sized } from '../support/scale.ts'
 import { choose, clickButton, type OpenOptions, PAY, payWith, startRig, waitForHeading } from './payers.ts'
 
 // The clock is stopped, so that a screen does not change during the checks.
@@ -273,7 +273,7 @@ describe('the branding of a merchant in a browser', { concurrency: 4 }, () => {
 })
 
 describe('texts of payers and strangers in a browser', { concurrency: 4 }, () => {
-  it('returns the input of the phone field as text only', async (t) => {
+  it('returns the input of the phone field as text only', HAS_LARGER_FORM, async (t) => {
     const { page, checkoutUrl, read } = await open(t)
     for (const [kind, text] of REPEATED) {
       await page.goto(checkoutUrl)
@@ -286,18 +286,22 @@ describe('texts of payers and strangers in a browser', { concurrency: 4 }, () =>
     assert.deepEqual((await read()).attempts, [])
   })
 
-  it('ignores injected values in an address: language, problem, choice, network, code', async (t) => {
-    const { page, checkoutUrl } = await open(t)
-    for (const [, text] of REPEATED) {
-      const hostile = Object.fromEntries(QUERY_NAMES.map((name) => [name, text]))
-      await page.goto(`${checkoutUrl}?${new URLSearchParams(hostile)}`)
-      assert.equal(await page.evaluate('document.documentElement.lang'), 'en')
-      assert.deepEqual(await textsOf(page, '[role=alert]'), [])
-      await assertHarmless(page)
-    }
-    const names = (await page.context().cookies()).map(({ name }) => name)
-    assert.deepEqual(names, ['cowry_zone'], 'only the time zone of the device')
-  })
+  it(
+    'ignores injected values in an address: language, problem, choice, network, code',
+    HAS_LARGER_FORM,
+    async (t) => {
+      const { page, checkoutUrl } = await open(t)
+      for (const [, text] of REPEATED) {
+        const hostile = Object.fromEntries(QUERY_NAMES.map((name) => [name, text]))
+        await page.goto(`${checkoutUrl}?${new URLSearchParams(hostile)}`)
+        assert.equal(await page.evaluate('document.documentElement.lang'), 'en')
+        assert.deepEqual(await textsOf(page, '[role=alert]'), [])
+        await assertHarmless(page)
+      }
+      const names = (await page.context().cookies()).map(({ name }) => name)
+      assert.deepEqual(names, ['cowry_zone'], 'only the time zone of the device')
+    },
+  )
 
   it('ignores injected cookies', LARGER_FORM_ONLY, async (t) => {
     const { page, checkoutUrl } = await open(t)

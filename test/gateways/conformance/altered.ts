@@ -6,14 +6,14 @@ import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import type { Attempt, Gateway, Outcome, StartedCheckout } from '../../../src/gateways/gateway.ts'
-import { HAS_LARGER_FORM, shareOf, sized } from '../../support/scale.ts'
+import { shareOf, sized } from '../../support/scale.ts'
 import type { Alteration } from '../fake-server.ts'
 import { charge, prepareCharge } from './charge.ts'
 import { assertUsable } from './checkout.ts'
 import { assertNotFinal, assertUnknown, repliesEmpty, type Scenario, withFailureContext } from './faults.ts'
 import { prepareRefund, refund } from './refund.ts'
 import { CONCURRENCY, type Rig, startRig } from './rig.ts'
-import { nameIn, type Subject } from './subject.ts'
+import { nameIn, type Subject, sizedFormOf } from './subject.ts'
 
 /** Replaces a value; undefined removes it. */
 const REPLACEMENTS: readonly unknown[] = [
@@ -35,7 +35,7 @@ export function testAltered(subject: Subject, gateway: Gateway): void {
 }
 
 function testAlteredCheckout(subject: Subject): void {
-  it('never turns a paid checkout into anything but paid or unknown', HAS_LARGER_FORM, async (t) => {
+  it('never turns a paid checkout into anything but paid or unknown', sizedFormOf(subject), async (t) => {
     const rig = await startRig(t, subject)
     const { attempt, paid } = await rig.payNew()
     const scenario: AlteredScenario<Attempt, Outcome> = {
@@ -55,7 +55,7 @@ function testAlteredCheckout(subject: Subject): void {
     assertUnknown(await rig.gateway.verify(attempt, paid.gatewayReference), ['unreadable', 'unrecognized'])
   })
 
-  it('never turns a declined checkout into a paid or refused one', HAS_LARGER_FORM, async (t) => {
+  it('never turns a declined checkout into a paid or refused one', sizedFormOf(subject), async (t) => {
     const rig = await startRig(t, subject)
     const [ending] = declinesOf(subject, 'checkout')
     assert.ok(ending, 'every provider has declined checkouts')
@@ -87,7 +87,7 @@ function testAlteredCheckout(subject: Subject): void {
   })
 
   if (repliesEmpty(subject, 'checkout')) return
-  it('never redirects a payer to an invalid URL', HAS_LARGER_FORM, async (t) => {
+  it('never redirects a payer to an invalid URL', sizedFormOf(subject), async (t) => {
     const rig = await startRig(t, subject)
     const scenario: AlteredScenario<Attempt, StartedCheckout | Outcome> = {
       rig,
@@ -103,21 +103,25 @@ function testAlteredCheckout(subject: Subject): void {
 }
 
 function testAlteredCharge(subject: Subject): void {
-  it('never turns an approved charge into anything but charged or unknown', HAS_LARGER_FORM, async (t) => {
-    const { rig, credential } = await prepareCharge(t, subject, 'approves')
-    const scenario: AlteredScenario<Attempt, Outcome> = {
-      rig,
-      make: async () => rig.makeAttempt('charge'),
-      act: (attempt) => charge(rig.gateway, attempt, credential),
-      // A malformed response before the completing call: that was not sent.
-      check: async (_attempt, outcome) => {
-        if (!(rig.gateway.complete && isNotSent(outcome))) assertPaidOrUnknown(outcome)
-      },
-    }
-    await alterEachValue(async () => scenario)
-  })
+  it(
+    'never turns an approved charge into anything but charged or unknown',
+    sizedFormOf(subject),
+    async (t) => {
+      const { rig, credential } = await prepareCharge(t, subject, 'approves')
+      const scenario: AlteredScenario<Attempt, Outcome> = {
+        rig,
+        make: async () => rig.makeAttempt('charge'),
+        act: (attempt) => charge(rig.gateway, attempt, credential),
+        // A malformed response before the completing call: that was not sent.
+        check: async (_attempt, outcome) => {
+          if (!(rig.gateway.complete && isNotSent(outcome))) assertPaidOrUnknown(outcome)
+        },
+      }
+      await alterEachValue(async () => scenario)
+    },
+  )
 
-  it('never turns a declined charge into a paid or refused one', HAS_LARGER_FORM, async (t) => {
+  it('never turns a declined charge into a paid or refused one', sizedFormOf(subject), async (t) => {
     const [how] = declinesOf(subject, 'charge')
     assert.ok(how, 'every provider has declined charges')
     const { rig, credential } = await prepareCharge(t, subject, { declines: how })
@@ -143,7 +147,7 @@ function testAlteredCharge(subject: Subject): void {
 }
 
 function testAlteredRefund(subject: Subject): void {
-  it('never reports an executed refund as failed', HAS_LARGER_FORM, (t) =>
+  it('never reports an executed refund as failed', sizedFormOf(subject), (t) =>
     // A new scenario for each value: a provider that lists its refunds would list more of them with every run.
     alterEachValue(async () => {
       const { rig, prepareOne } = await prepareRefund(t, subject)

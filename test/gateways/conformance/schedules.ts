@@ -6,13 +6,13 @@ import { it } from 'node:test'
 import { inspect } from 'node:util'
 import type { Attempt, Outcome, StartedCheckout, StatusQuery } from '../../../src/gateways/gateway.ts'
 import { createPrng, type Prng } from '../../faults/simulation/prng.ts'
-import { HAS_LARGER_FORM, sized } from '../../support/scale.ts'
+import { sized } from '../../support/scale.ts'
 import type { Fault } from '../fake-server.ts'
 import { prepareCharge } from './charge.ts'
 import { assertNotFinal, withFailureContext } from './faults.ts'
 import { assertNames } from './reading.ts'
 import { type Rig, startRig } from './rig.ts'
-import type { CheckoutEnding, Subject } from './subject.ts'
+import { type CheckoutEnding, type Subject, sizedFormOf } from './subject.ts'
 
 const SCHEDULES = sized({ quick: 15, rest: 1_000, long: 1_000 })
 
@@ -27,7 +27,7 @@ const ACTING: readonly Fault[] = ['cut_off_after_acting', 'http_500_after_acting
 export function testSchedules(subject: Subject): void {
   it(
     'a checkout ends as at the provider, in any order of lost responses, callbacks and polls',
-    HAS_LARGER_FORM,
+    sizedFormOf(subject),
     async (t) => {
       const rig = await startRig(t, subject)
       const firstSeed = Math.floor(Math.random() * 1e9)
@@ -41,7 +41,7 @@ export function testSchedules(subject: Subject): void {
 export function testChargeSchedules(subject: Subject): void {
   it(
     'a charge is executed at most once, in any order of lost responses and polls',
-    HAS_LARGER_FORM,
+    sizedFormOf(subject),
     async (t) => {
       const { rig, credential } = await prepareCharge(t, subject, 'approves')
       const firstSeed = Math.floor(Math.random() * 1e9)

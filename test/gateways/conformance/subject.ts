@@ -6,7 +6,7 @@ import type { Mode } from '../../../src/core/merchant.ts'
 import type { Money } from '../../../src/core/money.ts'
 import type { Connection } from '../../../src/gateways/definition.ts'
 import type { CheckoutChoice, DisputeReport, Gateway } from '../../../src/gateways/gateway.ts'
-import { LARGER_FORM_ONLY } from '../../support/scale.ts'
+import { HAS_LARGER_FORM, LARGER_FORM_ONLY } from '../../support/scale.ts'
 import type { FakeServer } from '../fake-server.ts'
 
 /** Our public URL in these tests: signatures over the host use it. */
@@ -167,5 +167,8 @@ export function secretFieldsOf(
 /** How the provider's records name an attempt. */
 export const nameIn = (subject: Subject, key: string): string => subject.nameOf?.(key) ?? key
 
-/** Whether all of its tests run in npm test. */
+/** Whether its suite runs in npm test. */
 export const formOf = ({ variant }: Subject) => (variant === undefined ? {} : LARGER_FORM_ONLY)
+
+/** Of a test with a size. Those of a variant have no mark of their own: the larger forms run a variant whole. */
+export const sizedFormOf = ({ variant }: Subject) => (variant === undefined ? HAS_LARGER_FORM : {})

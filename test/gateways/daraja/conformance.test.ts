@@ -1,6 +1,5 @@
 import { money } from '../../../src/core/money.ts'
 import { DARAJA } from '../../../src/gateways/daraja/index.ts'
-import { FORM } from '../../support/scale.ts'
 import { type Subject, testConformance } from '../conformance.ts'
 import { CREDENTIALS, OTHER_CREDENTIALS, PAYOUT_CREDENTIALS, startFakeDaraja } from './fake.ts'
 
@@ -34,10 +33,9 @@ const SUBJECT: Subject = {
 testConformance(SUBJECT)
 
 // The same account with refunds by payout.
-if (FORM !== 'quick')
-  testConformance({
-    ...SUBJECT,
-    name: 'daraja_b2c',
-    credentials: PAYOUT_CREDENTIALS,
-    otherCredentials: { ...OTHER_CREDENTIALS, payoutShortcode: PAYOUT_CREDENTIALS.payoutShortcode },
-  })
+testConformance({
+  ...SUBJECT,
+  variant: 'with refunds by payout',
+  credentials: PAYOUT_CREDENTIALS,
+  otherCredentials: { ...OTHER_CREDENTIALS, payoutShortcode: PAYOUT_CREDENTIALS.payoutShortcode },
+})
