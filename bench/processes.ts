@@ -33,12 +33,11 @@ export function isRunning(pid: number): boolean {
  * report, would count them several times.
  */
 export function memoryOf(pid: number): number {
-  const kilobytes =
-    findKilobytes(`/proc/${pid}/smaps_rollup`, 'Pss') ?? findKilobytes(`/proc/${pid}/status`, 'VmRSS')
-  return 1_024 * (kilobytes ?? Number(ps('-o', 'rss=', '-p', String(pid))))
+  const kilobytes = findKilobytes(`/proc/${pid}/smaps_rollup`, 'Pss')
+  return kilobytes === undefined ? residentMemoryOf(pid) : 1_024 * kilobytes
 }
 
-/** All its pages (RSS): for a program that this one shares pages with, because both run on the same Node.js. */
+/** All its pages (RSS). In the PSS of a service, the pages of Node.js that it shares with the bench count in half. */
 export function residentMemoryOf(pid: number): number {
   return (
     1_024 * (findKilobytes(`/proc/${pid}/status`, 'VmRSS') ?? Number(ps('-o', 'rss=', '-p', String(pid))))

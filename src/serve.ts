@@ -77,7 +77,7 @@ async function serveUntilEnd(
 
 /**
  * Returns the memory to the system that only the start needed: 40 of 205 MB, which V8 keeps until there is load. It takes a
- * tenth of a second, so it is done once, before the service reports that it is ready. Without --expose-gc it is not done: the
+ * tenth of a second, so it is done once, when the service has just started. Without --expose-gc it is not done: the
  * other way to get at the collector is a second V8 context, after which a request takes a fifth more processor time.
  */
 function releaseMemoryOfStart(): void {

@@ -1,4 +1,4 @@
-// The lists of test files: no test is left out of both npm test and npm run test:rest.
+// The lists of test files, and the marks that leave tests out of one of the two commands.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -18,8 +18,8 @@ import { importsOf, isTest, readTree } from './tidy/tree.ts'
 const SOURCES = readTree().filter(({ path }) => path.endsWith('.ts'))
 const TESTS = SOURCES.filter(isTest)
 
-describe('the lists of test files', () => {
-  it('runs every file with a larger form in npm run test:rest', () => {
+describe('npm run test:rest and npm test', () => {
+  it('run every file with a larger form', () => {
     const sized = SOURCES.flatMap(importsOf)
       .filter(({ from, to }) => to === 'test/support/scale.ts' && from !== 'test/support/run-group.ts')
       // The conformance suite is called by one file for each gateway.
@@ -35,7 +35,7 @@ describe('the lists of test files', () => {
     )
   })
 
-  it('runs every test of the files that npm test leaves out', () => {
+  it('have no marks in the files that only npm run test:rest runs', () => {
     const files = findTestFiles(REST_ONLY)
     const marked = SOURCES.filter(({ path }) => files.includes(path))
       .flatMap(importsOf)
@@ -47,7 +47,7 @@ describe('the lists of test files', () => {
     )
   })
 
-  it('has a test file for every name in the lists of test files', () => {
+  it('have a test file for every name in their lists', () => {
     for (const patterns of [EVERY_TEST, REST_ONLY, LARGER_FORMS, DATABASE_TESTS, SHARED_STATE_TESTS])
       assert.ok(findTestFiles(patterns).length > 0)
     assert.throws(

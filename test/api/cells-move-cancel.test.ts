@@ -38,6 +38,7 @@ const neverMoved = shops[cellsOf.indexOf(1)]
 assert.ok(shop && neverMoved)
 const target = cells.open(1)
 
+// A move takes some seconds, and a minute beside other runs on the same processors.
 const WITHIN_MS = 120_000
 
 const cowry = cellsCommand(service, ADMIN_TOKEN)

@@ -33,6 +33,7 @@ assert.ok(shop)
 const { api, uuid } = shop
 const [source, target] = [cells.open(0), cells.open(1)]
 
+// A move takes some seconds, and a minute beside other runs on the same processors.
 const WITHIN_MS = 120_000
 const LIMIT_MS = 1_000
 // For what the machine does beside it.

@@ -29,6 +29,7 @@ const moved = shops[cellsOf.indexOf(0)]
 const other = shops[cellsOf.indexOf(1)]
 assert.ok(moved && other)
 
+// A move takes some seconds, and a minute beside other runs on the same processors.
 const WITHIN_MS = 120_000
 
 const cowry = cellsCommand(service, ADMIN_TOKEN)

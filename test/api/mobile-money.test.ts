@@ -154,6 +154,7 @@ describe('a payment through MTN MoMo', { concurrency: true }, () => {
   it('is asked for on our page, approved on the phone, and refunded', async () => {
     const { api, page, uuid, key } = await startPrompt()
     assert.ok(!/numberConsent/.test(page.html), 'a number is saved only if it is needed')
+    // A status check that runs already may still find that it is paid.
     await postponePolls(db, uuid)
     await fakeMomo.finish(key, { kind: 'pays' })
     // Once by PUT to the secret address of the request; a forged one is refused.
@@ -161,7 +162,6 @@ describe('a payment through MTN MoMo', { concurrency: true }, () => {
     const { pathname } = new URL(url)
     const send = (path: string) => api.send('PUT', path, { headers, body: new Uint8Array(body) })
     assert.equal((await send(pathname.replace(/.{32}$/, '0'.repeat(32)))).http, 401)
-    assert.equal((await readPayment(api, uuid)).status, 'processing')
     assert.equal((await send(pathname)).http, 200)
     const paid = await paymentWith(api, uuid, 'successful')
     assert.deepEqual([Number(paid.amountPaid), paid.paymentMethod], [12.5, null])

@@ -12,6 +12,7 @@ import { createApi } from '../support/api.ts'
 import { initiateBody } from '../support/builders.ts'
 import { NO_POOLER, testDatabaseUrl } from '../support/database.ts'
 import { runCowry, startUntilOutput, tempFolder } from '../support/process.ts'
+import { LARGER_FORM_ONLY } from '../support/scale.ts'
 
 const SECRETS = ['COWRY_PUBLIC_URL', 'COWRY_ADMIN_TOKEN', 'COWRY_ENCRYPTION_KEYS', 'COWRY_KEY_PEPPER']
 
@@ -34,7 +35,7 @@ describe('production without its configuration', () => {
     assert.doesNotMatch(err, /\n\s+at /)
   })
 
-  it('reports all invalid settings in one message', async (t) => {
+  it('reports all invalid settings in one message', LARGER_FORM_ONLY, async (t) => {
     const { code, err } = await runCowry(t, ['serve'], {
       ...bare,
       COWRY_PUBLIC_URL: 'http://pay.example.com',
@@ -49,7 +50,7 @@ describe('production without its configuration', () => {
     assert.doesNotMatch(err, /changeme|a-secret-of-staging/, 'no secret is echoed')
   })
 
-  it('reports configuration errors as one JSON document for scripts', async (t) => {
+  it('reports configuration errors as one JSON document for scripts', LARGER_FORM_ONLY, async (t) => {
     const { code, out } = await runCowry(t, ['serve', '--json'], bare)
     assert.equal(code, 1)
     const answer = JSON.parse(out)

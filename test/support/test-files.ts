@@ -30,24 +30,24 @@ export const SHARED_STATE_TESTS = [
 // connection and a full disk in database, a lost primary in lost-primary, deliveries that are repeated in failpoints and
 // webhooks-worker, lost responses of each provider in conformance and gateway, and the end of a process under load in
 // process-death and workers. Instead of the walk and the generated requests, npm test has the simulation, and the tests that
-// are generated from the OpenAPI document (inputs, isolation, openapi-responses). A merchant is moved and archived in
-// cells-move and archive, the configuration of production is tested in config and keys-production, the commands in
-// cli-listen and src/cli, the documentation in docs-site, and the sandbox provider's page by all who pay on it.
+// are generated from the OpenAPI document (inputs, isolation, openapi-responses). npm test moves a
+// merchant in test/api/cells-move, but no process dies while it does; it runs commands in cli-listen and src/cli, and pays on
+// the page of the sandbox provider in test/browser/checkout.
 export const REST_ONLY = [
-  'test/faults/{cells-move,event-loop,simulation/model}.test.ts',
+  'test/faults/{cells-move,event-loop}.test.ts',
   'test/faults/{chaos,deliveries,delivery-times,fuzz,lost-gateway-responses,postgres-failover,postgres-upgrade,processes}.test.ts',
   'test/faults/random-walk.test.ts',
   'test/api/{archive-cells,cells-move-cancel,cells-move-pause,dashboard-weight}.test.ts',
-  'test/start/{commands,full-disk,ordinary-user,package,production}.test.ts',
+  'test/start/{commands,full-disk,ordinary-user,package}.test.ts',
   'src/kit/embedded-postgres{,/users}.test.ts',
   'packages/{medusa,sdk}/test/package.test.ts',
-  ...(HAS_BROWSER ? ['test/browser/{bkash,docs,landing,reference,sandbox-page,wave,weight}.test.ts'] : []),
+  ...(HAS_BROWSER ? ['test/browser/{bkash,landing,reference,sandbox-page,wave,weight}.test.ts'] : []),
 ]
 // These have a larger form, or take all languages, schemes and screens there.
 export const LARGER_FORMS = [
   'test/faults/{abuse,deadlocks,failpoints,gateway-tokens,late-refund-failures,links,process-death,races,refunds}.test.ts',
   'test/faults/simulation/*.test.ts',
-  'test/start/shutdown.test.ts',
+  'test/start/{production,shutdown}.test.ts',
   'test/guides/samples.test.ts',
   'src/people/limits.test.ts',
   'test/gateways/{stripe/stripe,tokenpay/tokens,mtn-momo/{denials,preapproval},daraja/refunds,chapa/chapa,*/{conformance,schedules},schemas/{requests,responses}}.test.ts',
