@@ -26,13 +26,8 @@ const ownNode = isNewEnough ? undefined : findOwnNode()
 if (isNewEnough) {
   await import(main.href)
 } else if (ownNode) {
-  const child = spawn(
-    ownNode,
-    [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)],
-    {
-      stdio: 'inherit',
-    },
-  )
+  const args = [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)]
+  const child = spawn(ownNode, args, { stdio: 'inherit' })
   // A signal to this process is meant for the program.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => {

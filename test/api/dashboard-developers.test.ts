@@ -102,6 +102,17 @@ describe('events in the dashboard', () => {
     assert.ok(text.includes(`<bdi>${url}</bdi>`))
   })
 
+  it('lets a viewer read events, but not send them again', async () => {
+    const [id = ''] = await eventIds()
+    const viewer = await signInAs(service, merchant.uuid, 'viewer')
+    const { text, http } = await viewer.get(`${EVENTS}/${id}`)
+    assert.deepEqual([http, text.includes('/resend"')], [200, false])
+    const forced = await viewer.post(`${EVENTS}/${id}/resend`, hiddenFields(text, '/app/sign-out'))
+    assert.equal(forced.http, 403)
+  })
+})
+
+describe('webhook endpoints in the dashboard', () => {
   it('makes one endpoint of a form, and says so if it is submitted again with other values', async () => {
     const path = '/app/developers/endpoints/new'
     const hidden = hiddenFields((await owner.get(path)).text, path)
@@ -117,17 +128,6 @@ describe('events in the dashboard', () => {
     )
   })
 
-  it('lets a viewer read events, but not send them again', async () => {
-    const [id = ''] = await eventIds()
-    const viewer = await signInAs(service, merchant.uuid, 'viewer')
-    const { text, http } = await viewer.get(`${EVENTS}/${id}`)
-    assert.deepEqual([http, text.includes('/resend"')], [200, false])
-    const forced = await viewer.post(`${EVENTS}/${id}/resend`, hiddenFields(text, '/app/sign-out'))
-    assert.equal(forced.http, 403)
-  })
-})
-
-describe('webhook endpoints in the dashboard', () => {
   const PATH = '/app/developers/endpoints'
   const secretOf = (text: string) => /whsec_[\w+/=]+/.exec(text)?.[0]
 
