@@ -10,6 +10,7 @@ import type { CheckoutChoice } from '../gateways/gateway.ts'
 import type { Execution, SandboxGateway } from '../gateways/sandbox/index.ts'
 import { verifyAttempt } from '../outcomes/status-check.ts'
 import type { PaymentsApp } from '../payments/app.ts'
+import type { AttemptRow } from '../payments/attempt.ts'
 import { requirePayment } from '../payments/find.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { isOpen } from '../payments/states.ts'
@@ -31,6 +32,7 @@ export async function completePayment(
   const consent = choice.channel === 'card' ? await simulateConsent(app, view.payment) : null
   const { payment, attempt } = await startAttempt(app, view, { ...choice, consent })
   if (!attempt || !isOpen(payment.status)) return requireNotCancelled(payment)
+  requireChannel(attempt, choice)
   const expired = choice.instrument === 'mobile_late_success' ? await expireCheckout(app, payment) : payment
   await app.sandbox.simulatePayer(attempt.gatewayKey, choice.instrument)
   return requireNotCancelled((await verifyAttempt(app, { payment: expired, attempt }, 'checkout')).payment)
@@ -41,6 +43,14 @@ function requireNotCancelled(payment: PaymentRow): PaymentRow {
   if (payment.status !== 'abandoned') return payment
   throw new ApiError('invalid_state', {
     message: 'This payment is abandoned: it was cancelled before the customer paid, and nothing was paid.',
+  })
+}
+
+/** A concurrent call may have started an attempt of another channel, which this instrument cannot pay. */
+function requireChannel({ channel }: AttemptRow, choice: CheckoutChoice): void {
+  if (channel === choice.channel) return
+  throw new ApiError('invalid_state', {
+    message: `Another request is paying this payment by ${channel}. Wait for its response.`,
   })
 }
 

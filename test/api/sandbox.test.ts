@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Failpoint } from '../../src/kit/failpoints.ts'
 import {
   assertApiError,
   assertKeys,
@@ -45,6 +47,21 @@ describe('parallel simulations of one payment’s payer', () => {
     assert.equal(verified.body.data.status, 'successful')
     assert.equal(verified.body.data.attempts.length, 1)
     assert.equal((await api.get(executionsPath(reference))).body.data.length, 1)
+  })
+})
+
+describe('parallel simulations by different channels', () => {
+  it('does not pay an attempt of another channel that a parallel simulation has started', async (t) => {
+    // Long enough for the second request to arrive before the attempt of the first one is recorded.
+    const hit = async (point: Failpoint) => void (point === 'checkout.before_start' && (await delay(300)))
+    const own = await testService(t, { failpoints: { hit } })
+    const { body } = await own.api.post('/api/v1/checkout/initiate-payment', initiateBody())
+    const { reference } = body.data
+    const mobile = own.api.post(completePath(reference), { instrument: 'mobile_cancelled' })
+    const card = await own.api.post(completePath(reference), CARD)
+    await mobile
+    if (card.http === 200) assert.equal(card.body.data.channel, 'card', card.text)
+    else assertApiError(card, 'invalid_state')
   })
 })
 

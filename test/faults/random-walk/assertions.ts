@@ -53,7 +53,7 @@ function assertSame<Modelled extends { uuid: string }>(
   )
   const others = shown.filter(({ uuid }) => !known.has(uuid))
   assert.deepEqual(
-    others.map(({ uuid }) => uuid),
+    others.map(({ uuid, reference }) => [uuid, reference]),
     [],
     'every record is known to the model',
   )

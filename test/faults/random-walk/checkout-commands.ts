@@ -138,6 +138,8 @@ const COMPLETED = [
   '409 payment_link_busy',
   LINK_ENDED,
   '422 customer_blocked',
+  // A prompt of a concurrent request may still be on the phone.
+  '429 rate_limited',
 ]
 
 const isCompletable = (context: CommandContext) => (payment: Payment) =>
@@ -189,8 +191,9 @@ export async function completeWith(
   if (!isSequential) return
   const wasCollected = isCollected(payment)
   const isElsewhere = payment.openChannel !== expectedOf(instrument).channel
-  if (payment.link && payment.openChannel !== null && isElsewhere) shop.contested.add(payment.link)
+  const hasSwitched = payment.openChannel !== null && isElsewhere
   Object.assign(payment, change)
+  if (payment.link && (hasSwitched || payment.status === 'pending')) shop.contested.add(payment.link)
   if (answer.http !== 200) return
   applyRecord(context, payment, answer.body.data)
   if (isCollected(payment) && !wasCollected) creditBalance(context, payment, from)
@@ -248,7 +251,7 @@ async function openCardPage(context: CommandContext): Promise<void> {
 
 /** The payer cancels, with or without an open attempt. */
 async function abandon(context: CommandContext): Promise<void> {
-  const { isSequential } = context
+  const { shop, isSequential } = context
   const isOpen = (one: Payment) =>
     isCompletable(context)(one) && (one.status === 'pending' || one.openChannel !== null)
   const payment = drawPayment(context, isOpen)
@@ -267,6 +270,7 @@ async function abandon(context: CommandContext): Promise<void> {
   if (isOffered) {
     const status = hasUsedAll ? 'failed' : 'pending'
     Object.assign(payment, { status, openChannel: null, isCancelled: !hasUsedAll })
+    if (payment.link) shop.contested.add(payment.link)
   }
   await assertRead(context, payment)
 }

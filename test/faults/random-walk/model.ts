@@ -162,7 +162,7 @@ export interface Shop {
   /** Records that concurrent requests changed, so that only a read shows their state. */
   uncertain: Set<Payment>
   uncertainCustomers: Set<Customer>
-  /** A payer switched the method, and keeps the slot until the gateway has cancelled the first attempt. */
+  /** An attempt ended unpaid, and its payment keeps the slot until no webhook or status check is due. */
   contested: Set<Link>
 }
 
