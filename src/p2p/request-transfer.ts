@@ -56,29 +56,26 @@ export async function requestTransfer(
   })
   const existing = await findTransferRow(app.db, merchant.id, payment.id)
   if (existing) return { ...(await withPayment(app, existing)), replayed }
-  if (payment.status === 'pending') await startTransferAttempt(app, merchant, payment, input, replayed)
+  if (payment.status === 'pending') await startTransferAttempt(app, merchant, payment, input)
   return { ...(await pollForTransfer(app, merchant, payment)), replayed }
 }
 
 /**
- * Also runs for a replay whose first process died before this step. A replay ignores API errors: what changed since then, such
- * as a deleted account, must not fail a request that was accepted.
+ * Also runs for a replay whose first process died before this step. API errors are ignored: what changed since the payment was
+ * recorded, such as a blocked customer or a deleted account, must not fail a request that was accepted.
  */
 async function startTransferAttempt(
   app: P2pApp,
   merchant: Merchant,
   payment: PaymentRow,
   input: RequestInput,
-  replayed: boolean,
 ): Promise<void> {
   try {
     const view = await requireCheckoutPayment(app, merchant, payment.reference)
     const channel = await requireChannel(app, merchant.id, input)
-    const { attempt } = await startAttempt(app, view, { channel })
-    // The account was deleted between the channel check and the start of the attempt.
-    if (attempt?.status === 'declined') throw new ApiError('p2p_account_required')
+    await startAttempt(app, view, { channel })
   } catch (error) {
-    if (!replayed || !(error instanceof ApiError)) throw error
+    if (!(error instanceof ApiError)) throw error
   }
 }
 

@@ -118,7 +118,7 @@ export const P2pPaymentRecord = namedExtension('P2PPayment', PaymentRecord, TRAN
   description: 'A payment by transfer to an account of yours.',
 })
 
-/** The response to the request. A replay returns the current record, so transfer fields may be null. */
+/** The response to the request. Transfer fields are null if the transfer could not be opened. */
 export const RequestedP2pPayment = namedExtension(
   'RequestedP2PPayment',
   PaymentRecord,
@@ -131,7 +131,7 @@ export const RequestedP2pPayment = namedExtension(
     instructions: Type.Unsafe<unknown>({
       ...Nullable(TRANSFER.instructions),
       description:
-        'Where the payer sends the money. Null only for a repeated request, when the payment ended before there were any, or they are still being made.',
+        'Where the payer sends the money. Null if there are none yet, because the customer was blocked or your account was deleted during the request, or if the payment ended before there were any. Repeat the request to get them.',
     }),
   },
   { description: 'A payment by transfer to an account of yours, as it was requested.' },

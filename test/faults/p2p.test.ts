@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it, type TestContext } from 'node:test'
 import { sql } from '../../src/kit/db/db.ts'
+import type { Failpoint } from '../../src/kit/failpoints.ts'
 import { tickingClock } from '../support/fake-clock.ts'
 import { ACCOUNTS, dataOf, PAYMENTS, p2pActions, p2pBody, p2pMerchant, WALLET } from '../support/p2p.ts'
 import { eventsOf, postingsOf } from '../support/payment-records.ts'
@@ -93,6 +94,29 @@ describe('a transfer whose process died before its start (F-02, F-52)', () => {
     const begun = await dataOf(other.api.post(PAYMENTS, body))
     assert.equal(begun.uuid, waiting.uuid)
     assert.match(begun.instructions.narration, /^[0-9A-Z]{8}$/)
+  })
+})
+
+describe('a transfer that cannot start after its payment was recorded', () => {
+  it('a request whose account is deleted meanwhile returns its record, as its repetition does', async (t) => {
+    const other = await p2pMerchant(healthy)
+    const { uuid: account } = await dataOf(other.api.post(ACCOUNTS, WALLET))
+    const hit = async (point: Failpoint) => {
+      if (point === 'checkout.before_start') await dataOf(other.api.send('DELETE', `${ACCOUNTS}/${account}`))
+    }
+    const { databaseUrl } = healthy
+    const failpoints = { hit }
+    const racing = await testService(t, {
+      clock,
+      databaseUrl,
+      failpoints,
+      role: 'api',
+      checksInvariants: false,
+    })
+    const body = p2pBody()
+    const { uuid, status, instructions } = await dataOf(racing.apiWith(other.key).post(PAYMENTS, body))
+    assert.deepEqual([status, instructions], ['pending', null])
+    assert.equal((await dataOf(other.api.post(PAYMENTS, body))).uuid, uuid)
   })
 })
 

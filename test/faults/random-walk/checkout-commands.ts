@@ -143,7 +143,7 @@ const COMPLETED = [
 ]
 
 const isCompletable = (context: CommandContext) => (payment: Payment) =>
-  payment.transfer === null &&
+  payment.currency !== 'SSP' &&
   isFarFromExpiry(context, payment) &&
   (!payment.link || isPredictableLink(context, payment.link))
 
