@@ -165,8 +165,11 @@ describe('the group commit', () => {
     /** A sleeper wakes up when the test says that so many milliseconds have passed. */
     function sleepyClock() {
       const sleepers: { ms: number; wake: () => void }[] = []
+      let elapsedMs = 0
+      const now = () => new Date(elapsedMs)
       const sleep = (ms: number) => new Promise<void>((wake) => void sleepers.push({ ms, wake }))
       const pass = async (ms: number) => {
+        elapsedMs += ms
         for (const sleeper of sleepers.splice(0)) {
           if (sleeper.ms <= ms) sleeper.wake()
           else sleepers.push(sleeper)
@@ -174,7 +177,7 @@ describe('the group commit', () => {
         await nextTurn()
         await nextTurn()
       }
-      return { clock: { sleep }, pass }
+      return { clock: { now, sleep }, pass }
     }
 
     it('lingers after each shared batch, and never delays a single caller', async () => {
@@ -267,6 +270,36 @@ describe('the group commit', () => {
       assert.equal(await third, 'did 3')
       runs[0]?.end()
       assert.equal(await stuck, 'did 1')
+    })
+
+    it('waits longer for a batch, and for more callers, if batches are usually slow', async () => {
+      const { clock, pass } = sleepyClock()
+      const linger = { clock, lingerMs: 3, overlapAfterMs: 25, batchTarget: 2 }
+      const { enqueue, runs, sizes } = setup({ concurrency: 2, linger })
+      for (let n = 0; n < 20; n += 1) {
+        const result = enqueue(n)
+        await nextTurn()
+        await pass(60)
+        runs[n]?.end()
+        await result
+        await nextTurn()
+      }
+      const slow = enqueue(20)
+      await nextTurn()
+      const next = [21, 22, 23].map(enqueue)
+      await pass(100)
+      assert.equal(runs.length, 21, 'the next batch waits for the slow one')
+      next.push(enqueue(24))
+      await nextTurn()
+      assert.deepEqual(sizes().slice(20), [1, 4], 'four callers are worth another statement')
+      const late = enqueue(25)
+      runs[20]?.end()
+      runs[21]?.end()
+      await Promise.all([slow, ...next])
+      await nextTurn()
+      await pass(3)
+      runs[22]?.end()
+      assert.equal(await late, 'did 25')
     })
   })
 })
