@@ -258,9 +258,9 @@ export function connectDb(options: DbOptions): ConnectedDb {
   }
 }
 
-// Reads that arrive together share a batch. None waits for a batch before it, which may hang: with two batches at most, a
-// read took 6 % less processor time and a tenth longer.
-const SHARED_READS = { maxSize: 32, concurrency: Number.POSITIVE_INFINITY }
+// Reads that arrive together share a batch. With four batches at most, two cells on Citus answered 1.2 times as many reads
+// as without a limit, and a plain server as many. A batch that hangs leaves the others.
+const SHARED_READS = { maxSize: 32, concurrency: 4 }
 
 const rejectScript = () => Promise.reject(new Error('a tenant-scoped handle runs only prepared statements'))
 
