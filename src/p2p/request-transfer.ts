@@ -73,7 +73,9 @@ async function startTransferAttempt(
   try {
     const view = await requireCheckoutPayment(app, merchant, payment.reference)
     const channel = await requireChannel(app, merchant.id, input)
-    await startAttempt(app, view, { channel })
+    const { attempt } = await startAttempt(app, view, { channel })
+    // The cached account was deleted: a repetition must not use up the attempts of the payment.
+    if (attempt?.status === 'declined') app.p2pGateways.invalidate(merchant.id)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
   }

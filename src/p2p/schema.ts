@@ -118,7 +118,7 @@ export const P2pPaymentRecord = namedExtension('P2PPayment', PaymentRecord, TRAN
   description: 'A payment by transfer to an account of yours.',
 })
 
-/** The response to the request. Transfer fields are null if the transfer could not be opened. */
+/** The response to the request. The status and the instructions are null if the transfer could not be opened. */
 export const RequestedP2pPayment = namedExtension(
   'RequestedP2PPayment',
   PaymentRecord,
@@ -131,7 +131,7 @@ export const RequestedP2pPayment = namedExtension(
     instructions: Type.Unsafe<unknown>({
       ...Nullable(TRANSFER.instructions),
       description:
-        'Where the payer sends the money. Null if there are none yet, because the customer was blocked or your account was deleted during the request, or if the payment ended before there were any. Repeat the request to get them.',
+        'Where the payer sends the money. Null if the payment ended before there were any, or if the transfer is not open yet: the customer is blocked, you are suspended, no receiving account is left, or another request is opening it. Then repeat the request later.',
     }),
   },
   { description: 'A payment by transfer to an account of yours, as it was requested.' },

@@ -50,7 +50,7 @@ function requireNotCancelled(payment: PaymentRow): PaymentRow {
 function requireChannel({ channel }: AttemptRow, choice: CheckoutChoice): void {
   if (channel === choice.channel) return
   throw new ApiError('invalid_state', {
-    message: `Another request is paying this payment by ${channel}. Wait for its response.`,
+    message: 'Another request has changed this payment meanwhile. Send the request again.',
   })
 }
 

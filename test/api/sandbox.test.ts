@@ -52,14 +52,20 @@ describe('parallel simulations of one payment’s payer', () => {
 
 describe('parallel simulations by different channels', () => {
   it('does not pay an attempt of another channel that a parallel simulation has started', async (t) => {
-    // Long enough for the second request to arrive before the attempt of the first one is recorded.
-    const hit = async (point: Failpoint) => void (point === 'checkout.before_start' && (await delay(300)))
+    const reached = Promise.withResolvers<void>()
+    const hit = async (point: Failpoint) => {
+      if (point !== 'checkout.before_start') return
+      reached.resolve()
+      // Long enough for the second request to arrive before the attempt of the first one is recorded.
+      await delay(300)
+    }
     const own = await testService(t, { failpoints: { hit } })
     const { body } = await own.api.post('/api/v1/checkout/initiate-payment', initiateBody())
     const { reference } = body.data
     const mobile = own.api.post(completePath(reference), { instrument: 'mobile_cancelled' })
+    await reached.promise
     const card = await own.api.post(completePath(reference), CARD)
-    await mobile
+    assert.equal((await mobile).http, 200)
     if (card.http === 200) assert.equal(card.body.data.channel, 'card', card.text)
     else assertApiError(card, 'invalid_state')
   })

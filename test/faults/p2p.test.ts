@@ -102,7 +102,7 @@ describe('a transfer that cannot start after its payment was recorded', () => {
     const other = await p2pMerchant(healthy)
     const { uuid: account } = await dataOf(other.api.post(ACCOUNTS, WALLET))
     const hit = async (point: Failpoint) => {
-      if (point === 'checkout.before_start') await dataOf(other.api.send('DELETE', `${ACCOUNTS}/${account}`))
+      if (point === 'checkout.before_start') await other.api.send('DELETE', `${ACCOUNTS}/${account}`)
     }
     const { databaseUrl } = healthy
     const failpoints = { hit }
@@ -117,6 +117,10 @@ describe('a transfer that cannot start after its payment was recorded', () => {
     const { uuid, status, instructions } = await dataOf(racing.apiWith(other.key).post(PAYMENTS, body))
     assert.deepEqual([status, instructions], ['pending', null])
     assert.equal((await dataOf(other.api.post(PAYMENTS, body))).uuid, uuid)
+    for (let repeats = 0; repeats < 5; repeats += 1)
+      await dataOf(racing.apiWith(other.key).post(PAYMENTS, body))
+    const { attempts, status: later } = await dataOf(other.api.get(`/api/v1/checkout/payments/${uuid}`))
+    assert.deepEqual([attempts.length, later], [1, 'pending'], 'a repetition uses no further attempt')
   })
 })
 

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, it } from 'node:test'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import { createBatcher, type Linger } from './batch.ts'
 
 /** A batcher whose runs are recorded and end when the test says so. */
 function setup(options: {
   maxSize?: number
   concurrency?: number
+  stalledAfterMs?: number
   linger?: Linger
   fails?: (items: readonly number[]) => unknown
 }) {
@@ -15,6 +16,7 @@ function setup(options: {
   const enqueue = createBatcher<number, string>({
     maxSize: options.maxSize ?? 64,
     concurrency: options.concurrency ?? 1,
+    stalledAfterMs: options.stalledAfterMs,
     linger: options.linger,
     shouldSplit: (error) => !(error instanceof RangeError),
     run: async (items) => {
@@ -36,6 +38,19 @@ function setup(options: {
 }
 
 describe('the group commit', () => {
+  it('does not wait for a batch that hangs, if it is told when one does', async () => {
+    const { enqueue, endAll, sizes } = setup({ concurrency: 1, stalledAfterMs: 20 })
+    const hanging = enqueue(1)
+    await nextTurn()
+    const next = enqueue(2)
+    await nextTurn()
+    assert.deepEqual(sizes(), [1])
+    await delay(100)
+    assert.deepEqual(sizes(), [1, 1])
+    await endAll()
+    assert.deepEqual(await Promise.all([hanging, next]), ['did 1', 'did 2'])
+  })
+
   it('runs a single caller at once, in a batch of one', async () => {
     const { enqueue, runs, endAll } = setup({})
     const result = enqueue(1)
@@ -272,34 +287,54 @@ describe('the group commit', () => {
       assert.equal(await stuck, 'did 1')
     })
 
-    it('waits longer for a batch, and for more callers, if batches are usually slow', async () => {
+    /** After batches of one caller that took so long each, one more runs. */
+    async function afterBatches(durations: readonly number[]) {
       const { clock, pass } = sleepyClock()
       const linger = { clock, lingerMs: 3, overlapAfterMs: 25, batchTarget: 2 }
-      const { enqueue, runs, sizes } = setup({ concurrency: 2, linger })
-      for (let n = 0; n < 20; n += 1) {
-        const result = enqueue(n)
+      const { enqueue, runs, sizes, endAll } = setup({ concurrency: 2, linger })
+      for (const [index, ms] of durations.entries()) {
+        const result = enqueue(index)
         await nextTurn()
-        await pass(60)
-        runs[n]?.end()
+        await pass(ms)
+        runs[index]?.end()
         await result
         await nextTurn()
       }
-      const slow = enqueue(20)
+      const running = enqueue(-1)
       await nextTurn()
-      const next = [21, 22, 23].map(enqueue)
+      return { enqueue, pass, endAll, running, sizes: () => sizes().slice(durations.length) }
+    }
+
+    const SLOW = Array.from({ length: 20 }, () => 60)
+
+    it('waits longer for a batch, and for more callers, if batches are usually slow', async () => {
+      const { enqueue, pass, endAll, running, sizes } = await afterBatches(SLOW)
+      const next = [1, 2, 3].map(enqueue)
       await pass(100)
-      assert.equal(runs.length, 21, 'the next batch waits for the slow one')
-      next.push(enqueue(24))
+      assert.deepEqual(sizes(), [1], 'the next batch waits for the slow one')
+      next.push(enqueue(4))
       await nextTurn()
-      assert.deepEqual(sizes().slice(20), [1, 4], 'four callers are worth another statement')
-      const late = enqueue(25)
-      runs[20]?.end()
-      runs[21]?.end()
-      await Promise.all([slow, ...next])
-      await nextTurn()
-      await pass(3)
-      runs[22]?.end()
-      assert.equal(await late, 'did 25')
+      assert.deepEqual(sizes(), [1, 4], 'four callers are worth another statement')
+      await endAll()
+      assert.equal((await Promise.all([running, ...next])).length, 5)
+    })
+
+    it('starts another batch beside one that takes three times as long as usual', async () => {
+      const { enqueue, pass, endAll, running, sizes } = await afterBatches(SLOW)
+      const next = enqueue(1)
+      await pass(180)
+      assert.deepEqual(sizes(), [1, 1])
+      await endAll()
+      assert.equal((await Promise.all([running, next])).length, 2)
+    })
+
+    it('does not take one batch that hung, or a jump of the clock, for the usual duration', async () => {
+      const { enqueue, pass, endAll, running, sizes } = await afterBatches([3_600_000])
+      const next = enqueue(1)
+      await pass(40)
+      assert.deepEqual(sizes(), [1, 1])
+      await endAll()
+      assert.equal((await Promise.all([running, next])).length, 2)
     })
   })
 })

@@ -11,6 +11,8 @@ export interface BatchOptions<Item, Result> {
   maxSize: number
   /** The maximum number of concurrent batches. */
   concurrency: number
+  /** A batch that has run this long no longer counts: it may hang. Absent: it counts until its end. */
+  stalledAfterMs?: number
   /** Absent: the next batch starts as soon as the limit of concurrent batches allows. */
   linger?: Linger
   /** Errors after which each item is retried on its own; any other error rejects all callers. */
@@ -29,7 +31,7 @@ export interface Linger {
   overlapAfterMs: number
   /**
    * The linger ends early once so many callers are queued, and does not begin with half of them. Twice as many if batches
-   * usually take longer than `overlapAfterMs`: then the statement itself is slow, as in a distributed database.
+   * usually take longer than `overlapAfterMs`, as in a distributed database or where a commit waits for a distant standby.
    */
   batchTarget: number
 }
@@ -57,13 +59,14 @@ interface PendingItem<Item, Result> {
 export function createBatcher<Item, Result>(
   options: BatchOptions<Item, Result>,
 ): (item: Item) => Promise<Result> {
-  const { concurrency, maxSize, linger } = options
+  const { concurrency, maxSize, linger, stalledAfterMs } = options
   const queue: PendingItem<Item, Result>[] = []
   let inFlight = 0
   let scheduled = false
   /** The batch that started last, while the next one waits for it. */
   let latestBatch: symbol | undefined
-  let usualMs = 0
+  /** How long a batch usually takes. */
+  let averageMs = 0
 
   const pump = (): void => {
     scheduled = false
@@ -80,15 +83,22 @@ export function createBatcher<Item, Result>(
     latestBatch !== undefined && linger !== undefined && queue.length < targetOf(linger)
 
   const targetOf = ({ batchTarget, overlapAfterMs }: Linger) =>
-    usualMs > overlapAfterMs ? batchTarget * 2 : batchTarget
+    averageMs > overlapAfterMs ? batchTarget * 2 : batchTarget
 
   const flush = async (batch: PendingItem<Item, Result>[]): Promise<void> => {
     inFlight += 1
+    let isCounted = true
+    const leave = () => {
+      if (isCounted) inFlight -= 1
+      isCounted = false
+      pump()
+    }
+    const stalled = stalledAfterMs === undefined ? undefined : setTimeout(leave, stalledAfterMs)
     try {
       await runBatch(options, batch)
     } finally {
-      inFlight -= 1
-      pump()
+      clearTimeout(stalled)
+      leave()
     }
   }
 
@@ -103,12 +113,12 @@ export function createBatcher<Item, Result>(
     latestBatch = self
     let isRunning = true
     const startedAt = clock.now().getTime()
-    const overlapMs = Math.max(overlapAfterMs, usualMs * OVERLAP_AFTER_TIMES)
+    const overlapMs = Math.max(overlapAfterMs, averageMs * OVERLAP_AFTER_TIMES)
     // Not cancelled when the batch ends: aborting a sleep costs more than a batch of one.
     void clock.sleep(overlapMs).then(() => isRunning && stopLingering())
     await flush(batch)
     isRunning = false
-    usualMs = averageOf(usualMs, clock.now().getTime() - startedAt)
+    averageMs = averageOf(averageMs, clock.now().getTime() - startedAt)
     // After a batch of one there is no sign of concurrency, and half a batch is worth its statement: nothing to wait for.
     const isHalfFull = queue.length >= targetOf(linger) / 2
     if (!isHalfFull && (batch.length > 1 || queue.length > 0)) await clock.sleep(lingerMs)
@@ -126,12 +136,13 @@ export function createBatcher<Item, Result>(
     })
 }
 
+// Under load most batches take less than three times the average.
 const OVERLAP_AFTER_TIMES = 3
-// A batch that waits for a locked row counts as this long, so that it delays few of the next ones.
+// A batch that waits for a locked row counts as this long, so that the next ones wait for at most 300 ms.
 const MAX_COUNTED_MS = 100
 const AVERAGED_BATCHES = 8
 
-/** The average of recent durations, after another one. */
+/** The exponential moving average of the durations of batches. */
 function averageOf(averageMs: number, durationMs: number): number {
   const counted = Math.min(Math.max(durationMs, 0), MAX_COUNTED_MS)
   return averageMs + (counted - averageMs) / AVERAGED_BATCHES

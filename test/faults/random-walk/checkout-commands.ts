@@ -142,6 +142,7 @@ const COMPLETED = [
   '429 rate_limited',
 ]
 
+/** Payments in SSP go directly to the merchant. */
 const isCompletable = (context: CommandContext) => (payment: Payment) =>
   payment.currency !== 'SSP' &&
   isFarFromExpiry(context, payment) &&
@@ -193,7 +194,8 @@ export async function completeWith(
   const isElsewhere = payment.openChannel !== expectedOf(instrument).channel
   const hasSwitched = payment.openChannel !== null && isElsewhere
   Object.assign(payment, change)
-  if (payment.link && (hasSwitched || payment.status === 'pending')) shop.contested.add(payment.link)
+  const isDeclined = answer.http === 200 && payment.status === 'pending'
+  if (payment.link && (hasSwitched || isDeclined)) shop.contested.add(payment.link)
   if (answer.http !== 200) return
   applyRecord(context, payment, answer.body.data)
   if (isCollected(payment) && !wasCollected) creditBalance(context, payment, from)
@@ -265,12 +267,13 @@ async function abandon(context: CommandContext): Promise<void> {
   logRequest(context, `${payment.reference} ${isOffered ? 'cancels' : 'cannot cancel'}: ${next.http}`)
   assert.ok(next.http < 500, next.html)
   if (!isSequential) return
-  const hasUsedAll = payment.openChannel !== null && payment.attempts >= MAX_ATTEMPTS
+  const hadAttempt = payment.openChannel !== null
+  const hasUsedAll = hadAttempt && payment.attempts >= MAX_ATTEMPTS
   // A payer who has cancelled can still pay.
   if (isOffered) {
     const status = hasUsedAll ? 'failed' : 'pending'
     Object.assign(payment, { status, openChannel: null, isCancelled: !hasUsedAll })
-    if (payment.link) shop.contested.add(payment.link)
+    if (payment.link && hadAttempt) shop.contested.add(payment.link)
   }
   await assertRead(context, payment)
 }

@@ -35,7 +35,9 @@ async function request(context: CommandContext): Promise<void> {
     attempts: isStarted ? 1 : 0,
     transfer: isStarted ? { status: 'awaiting_payment', receivedMinor: null } : null,
   })
-  shop.sent.push({ path: P2P, body, key: undefined, uuid: payment.uuid, at: world.clock.now().getTime() })
+  // Repeated, a request that is not started would start.
+  const at = world.clock.now().getTime()
+  if (isStarted) shop.sent.push({ path: P2P, body, key: undefined, uuid: payment.uuid, at })
 }
 
 interface TransferAction {
