@@ -131,7 +131,7 @@ export const RequestedP2pPayment = namedExtension(
     instructions: Type.Unsafe<unknown>({
       ...Nullable(TRANSFER.instructions),
       description:
-        'Where the payer sends the money. Null if the payment ended before there were any, or if the transfer is not open yet: the customer is blocked, you are suspended, no receiving account is left, or another request is opening it. Then repeat the request later.',
+        'Where the payer sends the money. Null if the payment ended before there were any, or if there are none yet: then repeat the request later.',
     }),
   },
   { description: 'A payment by transfer to an account of yours, as it was requested.' },

@@ -1421,7 +1421,7 @@ export interface ReplayPeriodRequest {
 export type RequestedP2PPayment = Payment & {
   /** The status of the transfer. Null where instructions is null. */
   transferStatus: TransferStatus | null
-  /** Where the payer sends the money. Null if the payment ended before there were any, or if the transfer is not open yet: the customer is blocked, you are suspended, no receiving account is left, or another request is opening it. Then repeat the request later. */
+  /** Where the payer sends the money. Null if the payment ended before there were any, or if there are none yet: then repeat the request later. */
   instructions: TransferInstructions | null
   /** The amount that the payer has to send in all. A decimal in major units. */
   amountExpected: string
