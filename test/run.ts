@@ -101,6 +101,7 @@ const startedAt = performance.now()
 const form = isLong ? 'long' : undefined
 const major = isOldest ? 15 : undefined
 const failed: string[] = []
+const failures: string[] = []
 if (files.length > 0)
   await step('tests', () => runOnServer({ patterns: files, isPooled, workers, form, major }))
 else if (isLong) await runLong()
@@ -109,6 +110,7 @@ else {
   if (isRest || isAll) await runRest()
 }
 if (failed.length > 0) {
+  if (failures.length > 0) console.error(`\nThe tests that failed:\n${failures.join('')}`)
   console.error(`✖ ${commandName()}: ${failed.join(', ')} (${secondsSince(startedAt)})`)
   process.exit(1)
 }
@@ -208,7 +210,7 @@ async function runTests(url: string, tests: Run, folder: string): Promise<void> 
     `--test-concurrency=${tests.form ? SHARED_PROCESSES : SHARED_PROCESSES + BESIDE_SHARED}`,
     `--test-timeout=${TEST_TIMEOUT_MS}`,
     ...(tests.form ? ['--test-only'] : []),
-    ...reporters(),
+    ...reporters(folder),
   ]
   try {
     const entries = writeEntries(folder, found, tests)
@@ -223,6 +225,7 @@ async function runTests(url: string, tests: Run, folder: string): Promise<void> 
     })
     printProcessorTimes(folder)
   } finally {
+    failures.push(readFileSync(failuresFile(folder), 'utf8'))
     await pooler?.stop()
     await dropDatabase(adminUrl, template)
   }
@@ -260,12 +263,21 @@ function writeEntries(folder: string, found: readonly string[], { form }: Run): 
   )
 }
 
-/** The report that a person reads, and below it the files that took longest. */
-function reporters(): string[] {
-  return ['spec', join(import.meta.dirname, 'support', 'slowest-files.ts')].flatMap((reporter) => [
+/** The report that a person reads, below it the files that took longest, and in a file the tests that failed. */
+function reporters(folder: string): string[] {
+  const support = join(import.meta.dirname, 'support')
+  return [
+    ['spec', 'stdout'],
+    [join(support, 'slowest-files.ts'), 'stdout'],
+    [join(support, 'failures.ts'), failuresFile(folder)],
+  ].flatMap(([reporter, destination]) => [
     `--test-reporter=${reporter}`,
-    '--test-reporter-destination=stdout',
+    `--test-reporter-destination=${destination}`,
   ])
+}
+
+function failuresFile(folder: string): string {
+  return join(folder, 'failures.txt')
 }
 
 /** Each file with all processes that it started, but without PostgreSQL. Compare these between runs: durations depend on the load. */
