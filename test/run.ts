@@ -3,7 +3,7 @@
 // are test files.
 
 import { spawn } from 'node:child_process'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -210,8 +210,9 @@ async function runTests(url: string, tests: Run, folder: string): Promise<void> 
     `--test-concurrency=${tests.form ? SHARED_PROCESSES : SHARED_PROCESSES + BESIDE_SHARED}`,
     `--test-timeout=${TEST_TIMEOUT_MS}`,
     ...(tests.form ? ['--test-only'] : []),
-    ...reporters(folder),
+    ...reporters(),
   ]
+  const failuresFile = join(folder, 'failures.txt')
   try {
     const entries = writeEntries(folder, found, tests)
     await run(process.execPath, ['--test', ...options, ...entries], {
@@ -220,12 +221,13 @@ async function runTests(url: string, tests: Run, folder: string): Promise<void> 
       ...(pooler && { COWRY_TEST_POOLER_URL: pooler.url }),
       ...(tests.workers && { COWRY_TEST_WORKERS: tests.workers }),
       ...(tests.form && { COWRY_TEST_FORM: tests.form }),
+      COWRY_TEST_FAILURES: failuresFile,
       // Every process loads the same modules: compiled once, they load in half the time.
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(tmpdir(), 'cowry-test-compile-cache'),
     })
     printProcessorTimes(folder)
   } finally {
-    failures.push(readFileSync(failuresFile(folder), 'utf8'))
+    if (existsSync(failuresFile)) failures.push(readFileSync(failuresFile, 'utf8'))
     await pooler?.stop()
     await dropDatabase(adminUrl, template)
   }
@@ -264,20 +266,11 @@ function writeEntries(folder: string, found: readonly string[], { form }: Run): 
 }
 
 /** The report that a person reads, below it the files that took longest, and in a file the tests that failed. */
-function reporters(folder: string): string[] {
-  const support = join(import.meta.dirname, 'support')
-  return [
-    ['spec', 'stdout'],
-    [join(support, 'slowest-files.ts'), 'stdout'],
-    [join(support, 'failures.ts'), failuresFile(folder)],
-  ].flatMap(([reporter, destination]) => [
+function reporters(): string[] {
+  return ['spec', join(import.meta.dirname, 'support', 'summary-reporter.ts')].flatMap((reporter) => [
     `--test-reporter=${reporter}`,
-    `--test-reporter-destination=${destination}`,
+    '--test-reporter-destination=stdout',
   ])
-}
-
-function failuresFile(folder: string): string {
-  return join(folder, 'failures.txt')
 }
 
 /** Each file with all processes that it started, but without PostgreSQL. Compare these between runs: durations depend on the load. */

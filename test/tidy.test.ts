@@ -177,7 +177,7 @@ describe('files and their text', () => {
 
   it('exports by name, and allows no any', () => {
     // Node loads a test reporter only from the default export.
-    const reporter = /^test\/support\/slowest-files\.ts$/
+    const reporter = /^test\/support\/summary-reporter\.ts$/
     // Medusa loads a provider from the default export, and adds properties to it.
     const medusa = /^packages\/medusa\/src\/index\.ts$/
     assert.deepEqual(findInCode(SOURCES, /^export default\b/, reporter, medusa), [])
