@@ -14,7 +14,7 @@ const owner = await rig.newMember(merchantId, 'owner')
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-const GUESSES = sized({ quick: 1_000, rest: 10_000, long: 10_000 })
+const GUESSES = sized({ quick: 1_000, rest: 3_000, long: 10_000 })
 const ADDRESSES = sized({ quick: 200, rest: 1_000, long: 10_000 })
 
 const guess = (email: string, origin: Origin, password = 'a wrong password') =>

@@ -22,7 +22,7 @@ const service = await testService({ after }, { isOwn: true, cells: 1 })
 const dir = await mkdtemp(join(tmpdir(), 'cowry-archive-'))
 after(() => rm(dir, { recursive: true, force: true }))
 
-const PAYMENTS = sized({ quick: 120, rest: 3_000, long: 30_000 })
+const PAYMENTS = sized({ quick: 120, rest: 1_000, long: 30_000 })
 
 const env = { DATABASE_URL: service.databaseUrl, COWRY_DATA_DIR: service.dataDir }
 

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { LANGUAGE_CODES, type Language } from '../../src/core/languages.ts'
 import { networksOf } from '../../src/core/networks.ts'
-import { FORM, HAS_LARGER_FORM, LARGER_FORM_ONLY, shareOf, sized } from '../support/scale.ts'
+import { HAS_LARGER_FORM, LARGER_FORM_ONLY, shareOf, sized } from '../support/scale.ts'
 import { BRAND } from './brand.ts'
 import { startBrowser } from './browser.ts'
 import { createPagePool, NARROW, type PooledPage } from './page-pool.ts'
@@ -17,6 +17,8 @@ const LANGUAGES = sized<readonly Language[]>({
   rest: LANGUAGE_CODES,
   long: LANGUAGE_CODES,
 })
+// All languages share the colours, and the two directions their places.
+const DARK_LANGUAGES = sized<readonly Language[]>({ quick: [], rest: ['en', 'ar'], long: LANGUAGE_CODES })
 
 const DESK = { width: 1280, height: 800 }
 // One more than the usual two cores: while one page waits for the service, another computes.
@@ -33,7 +35,7 @@ async function inspect(pooledPage: PooledPage, { url }: PreparedScreen, language
   const { evaluate, visit } = pooledPage
   await visit(url, language)
   const { problems, words } = await evaluate<{ problems: string[]; words: string[] }>('everything()')
-  if (FORM !== 'quick') problems.push(...(await inspectDark(pooledPage, language)))
+  if (DARK_LANGUAGES.includes(language)) problems.push(...(await inspectDark(pooledPage, language)))
   return { words, problems: problems.map((problem) => `${language}: ${problem}`) }
 }
 

@@ -18,12 +18,14 @@ export const EVERY_TEST = [
 export const DATABASE_TESTS = [
   'test/schema.test.ts',
   'src/kit/**/tenant-isolation.test.ts',
-  'test/api/{amounts,api-keys,charges,customers,disputes,events,gateway,idempotency,initiate,isolation,limits}*.test.ts',
+  'test/api/{amounts,api-keys,charges,customers,disputes,events,gateway,idempotency,isolation,limits}*.test.ts',
+  'test/api/initiate{,-expiry}.test.ts',
   'test/api/{p2p,payment-links,payments,prompts,reconciliation,refunds,row-level-security,test-clock,verify,wallet,webhooks}*.test.ts',
 ]
 // Files about what processes share: keys and their limits, idempotency, the state of a payment, deliveries.
 export const SHARED_STATE_TESTS = [
-  'test/api/{api-keys,charges,events,idempotency,initiate,limits,refunds,verify,wallet,webhooks}*.test.ts',
+  'test/api/{api-keys,charges,events,idempotency,initiate,initiate-expiry,refunds,verify}.test.ts',
+  'test/api/{charges-outcomes,idempotency-*,limits*,verify-gateway,wallet-folding,webhooks-{maintenance,worker}}.test.ts',
 ]
 // Files that prove by number or by time, and files about several processes, servers or users: too long for each commit.
 // What they prove is tested once in these files too: one death at every point in failpoints and process-death, a lost

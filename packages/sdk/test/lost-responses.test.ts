@@ -10,7 +10,7 @@ import { type TestServiceOptions, testService } from '../../../test/support/serv
 import { startTcpProxy } from '../../../test/support/tcp-proxy.ts'
 import { Cowry } from '../src/index.ts'
 
-const CHARGES = sized({ quick: 25, rest: 1_000, long: 10_000 })
+const CHARGES = sized({ quick: 25, rest: 300, long: 10_000 })
 const CLIENTS = sized({ quick: 5, rest: 20, long: 20 })
 // Every fourth charge is refunded in part: only the generated Idempotency-Key protects that request.
 const REFUND_EVERY = 4
