@@ -8,7 +8,7 @@ import { initiateBody } from '../support/builders.ts'
 import { signInAs, signInAsOperator } from '../support/dashboard.ts'
 import { crawl, shownPages } from '../support/dashboard-crawl.ts'
 import { makeOneOfEverything } from '../support/one-of-everything.ts'
-import { HAS_LARGER_FORM, sized } from '../support/scale.ts'
+import { FORM, HAS_LARGER_FORM, sized } from '../support/scale.ts'
 import { testService } from '../support/service.ts'
 import { newVisitor, startBrowser, type VisitorOptions } from './browser.ts'
 
@@ -22,16 +22,7 @@ await signInAsOperator(service, owner)
 
 const SIGN_IN = '/app/sign-in'
 const SIGN_INS = [SIGN_IN, '/ops/sign-in']
-const EVERY_SCREEN = [await crawl(owner), await crawl(owner, '/ops')]
-  .flatMap(shownPages)
-  .flatMap(([address]) => address ?? [])
-const QUICK_SCREENS = [
-  '/app',
-  '/app/payments',
-  EVERY_SCREEN.find((one) => one.startsWith('/app/payments/')) ?? '',
-  '/ops',
-]
-const SCREENS = sized<readonly string[]>({ quick: QUICK_SCREENS, rest: EVERY_SCREEN, long: EVERY_SCREEN })
+const SCREENS = FORM === 'quick' ? await quickScreens() : await everyScreen()
 const LANGUAGES = sized<readonly string[]>({ quick: ['en'], rest: ['ar'], long: ['en', 'ar'] })
 const PHONES = [320, 360]
 
@@ -40,6 +31,16 @@ type Scheme = 'light' | 'dark'
 const SCHEMES: readonly Scheme[] = ['light', 'dark']
 /** Of so many screens one is checked in dark colours, too: the screens share their styles. */
 const DARK_EACH = sized({ quick: 1, rest: 3, long: 1 })
+
+async function quickScreens(): Promise<string[]> {
+  const { body } = await merchant.api.get('/api/v1/payments?limit=1')
+  return ['/app', '/app/payments', `/app/payments/${body.data[0].uuid}`, '/ops']
+}
+
+async function everyScreen(): Promise<string[]> {
+  const found = [await crawl(owner), await crawl(owner, '/ops')]
+  return found.flatMap(shownPages).flatMap(([address]) => address ?? [])
+}
 
 /** The owner in a browser, who is an operator too. No test may cause a message in its console or a report of its policies. */
 async function open(t: TestContext, options: Partial<VisitorOptions> = {}): Promise<Page> {

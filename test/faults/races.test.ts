@@ -13,7 +13,7 @@ import { sized } from '../support/scale.ts'
 const CHARGE = '/api/v1/charges/recurring'
 const INITIATE = '/api/v1/checkout/initiate-payment'
 const PARALLEL = 50
-const ROUNDS = sized({ quick: 2, rest: 5, long: 20 })
+const ROUNDS = sized({ quick: 1, rest: 5, long: 20 })
 
 const deployment = await startDeployment({ after })
 const services = await Promise.all([deployment.startService(), deployment.startService()])

@@ -31,14 +31,14 @@ export const SHARED_STATE_TESTS = [
 // What they prove is tested once in these files too: one death at every point in failpoints and process-death, a lost
 // connection and a full disk in database, a lost primary in lost-primary, deliveries that are repeated in failpoints and
 // webhooks-worker, lost responses of each provider in conformance and gateway, and the end of a process under load in
-// process-death and workers. Instead of the walk and the generated requests, npm test has the simulation, and the tests that
-// are generated from the OpenAPI document (inputs, isolation, openapi-responses). npm test moves a
-// merchant in test/api/cells-move, but no process dies while it does; it runs commands in cli-listen and src/cli, and pays on
-// the page of the sandbox provider in test/browser/checkout.
+// process-death and workers. Instead of the walk and the generated requests, npm test has the simulation (without the
+// comparison of its database with PostgreSQL), and the tests that are generated from the OpenAPI document (inputs, isolation,
+// openapi-responses). npm test moves a merchant in test/api/cells-move, but no process dies while it does; it runs commands in
+// cli-listen and src/cli, and pays on the page of the sandbox provider in test/browser/checkout.
 export const REST_ONLY = [
   'test/faults/{cells-move,event-loop}.test.ts',
   'test/faults/{chaos,deliveries,delivery-times,fuzz,lost-gateway-responses,postgres-failover,postgres-upgrade,processes}.test.ts',
-  'test/faults/random-walk.test.ts',
+  'test/faults/{random-walk,simulation/model}.test.ts',
   'test/api/{archive-cells,cells-move-cancel,cells-move-pause,dashboard-weight}.test.ts',
   'test/start/{commands,full-disk,ordinary-user,package}.test.ts',
   'src/kit/embedded-postgres{,/users}.test.ts',
@@ -48,7 +48,7 @@ export const REST_ONLY = [
 // These have a larger form, or take all languages, schemes and screens there.
 export const LARGER_FORMS = [
   'test/faults/{abuse,deadlocks,failpoints,gateway-tokens,late-refund-failures,links,process-death,races,refunds}.test.ts',
-  'test/faults/simulation/*.test.ts',
+  'test/faults/simulation/simulation.test.ts',
   'test/start/{production,shutdown}.test.ts',
   'test/guides/samples.test.ts',
   'src/people/limits.test.ts',
