@@ -59,7 +59,13 @@ export function routeOperators({ cells, db }: Needs, routes: OperatorRoute[]): O
     const inCell = (cell: number, input: Parameters<typeof handle>[0]) =>
       runInCell(cell, async () => keepCell(await handle(input)))
     if (path.startsWith(OF_MERCHANT))
-      return { ...route, handle: async (input) => inCell(await cells.of(input.params.uuid ?? ''), input) }
+      return {
+        ...route,
+        handle: (input) =>
+          inCellOf(cells, input.params.uuid ?? '', async () => keepCell(await handle(input)), {
+            isRead: route.method === 'GET',
+          }),
+      }
     if (path.startsWith(OF_CASE))
       return {
         ...route,

@@ -20,7 +20,7 @@ import { disputeRoutes } from '../disputes/routes.ts'
 import { gatewayCheckRoutes } from '../gateways/check-routes.ts'
 import { gatewayRoutes, ownGatewayRoutes } from '../gateways/routes.ts'
 import { instanceRoutes } from '../instance.ts'
-import { inEveryCell } from '../kit/cells/cells.ts'
+import { inEveryCell, readEveryCell } from '../kit/cells/cells.ts'
 import type { Db } from '../kit/db/db.ts'
 import { addReports, checkNow } from '../kit/db/invariant-checks.ts'
 import { withExports } from '../kit/http/export.ts'
@@ -125,8 +125,7 @@ export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
     ...instanceRoutes(app),
     ...reconciliationRoutes({
       ...app,
-      findRefunds: async (...wanted) =>
-        (await inEveryCell(app.cells, () => findGatewayRefunds(unscopedDb, ...wanted))).flat(),
+      findRefunds: (...wanted) => readEveryCell(app.cells, () => findGatewayRefunds(unscopedDb, ...wanted)),
     }),
   ]
 }

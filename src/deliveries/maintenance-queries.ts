@@ -1,6 +1,7 @@
 // Dead-letters the deliveries of disabled endpoints, purges old deliveries and endpoints, and maintains the partitions of the
 // attempt log.
 
+import { worksHere } from '../kit/cells/moving-queries.ts'
 import { type Db, sql } from '../kit/db/db.ts'
 import { IS_UNLEASED } from './claim-queries.ts'
 
@@ -45,8 +46,8 @@ export async function deadLetterDeliveries(db: Db, now: Date): Promise<number> {
 const purgeDeliveriesStatement = sql<unknown>`
 with old as materialized (
   select merchant_id, event_id, endpoint_id
-  from deliveries
-  where finished_at < $1
+  from deliveries d
+  where finished_at < $1 and ${worksHere('d')}
   limit 1000
 ),
 checked as (

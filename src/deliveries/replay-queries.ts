@@ -1,6 +1,7 @@
 // Replays events. A replay restarts the existing delivery or creates a new one. It reads the events themselves, which stay
 // after their deliveries are purged, until they are archived.
 
+import { worksHere } from '../kit/cells/moving-queries.ts'
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import { firstRow } from '../kit/db/rows.ts'
 import { REPLAY_COLUMNS, type ReplayRange, type ReplayRow } from './delivery.ts'
@@ -207,8 +208,8 @@ export async function replayBatch(db: Db, now: Date, keptSince: Date): Promise<b
 const purgeReplaysStatement = sql<unknown>`
 with old as materialized (
   select merchant_id, id
-  from webhook_replays
-  where finished_at < $1
+  from webhook_replays r
+  where finished_at < $1 and ${worksHere('r')}
   limit 1000
 )
 delete from webhook_replays r

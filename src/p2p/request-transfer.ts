@@ -5,7 +5,7 @@ import { initiatePayment } from '../checkout/initiate.ts'
 import { toInitiateInput } from '../checkout/input.ts'
 import { startAttempt } from '../checkout/start-attempt.ts'
 import { requireCheckoutPayment } from '../checkout/view.ts'
-import { ApiError, requireFound } from '../core/errors.ts'
+import { API_ERRORS, ApiError, requireFound } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { DirectChannel } from '../gateways/gateway.ts'
 import { DIRECT_CHANNELS } from '../p2p-accounts/rails.ts'
@@ -61,8 +61,9 @@ export async function requestTransfer(
 }
 
 /**
- * Also runs for a replay whose first process died before this step. API errors are ignored: what changed since the payment was
- * recorded, such as a blocked customer or a deleted account, must not fail a request that was accepted.
+ * Also runs for a replay whose first process died before this step. What changed since the payment was recorded, such as a blocked
+ * customer or a deleted account, must not fail a request that was accepted; a passing error may, because its repetition starts
+ * the transfer.
  */
 async function startTransferAttempt(
   app: P2pApp,
@@ -77,7 +78,7 @@ async function startTransferAttempt(
     // The cached account was deleted: a repetition must not use up the attempts of the payment.
     if (attempt?.status === 'declined') app.p2pGateways.invalidate(merchant.id)
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error
+    if (!(error instanceof ApiError) || API_ERRORS[error.code].retryable) throw error
   }
 }
 

@@ -1,6 +1,7 @@
 // The statements that schedule and claim lookups at providers: of the refunds of one attempt, and of the refunds and
 // disputes of a whole account.
 
+import { worksHere } from '../kit/cells/moving-queries.ts'
 import { type Db, sql } from '../kit/db/db.ts'
 
 /** An attempt by its names at the gateway. Only the gateway knows them, so no tenant is checked. */
@@ -29,6 +30,7 @@ where a.merchant_id = n.merchant_id
   and a.account_id is not distinct from $2
   and a.status in ('succeeded', 'duplicate_success')
   and (a.refund_lookup_due_at is null or a.refund_lookup_due_at > $4)
+  and ${worksHere('a')}
 returning a.id`
 
 /** Makes the paid ones of these attempts due for a lookup of their refunds. */
@@ -62,7 +64,8 @@ where a.gateway_key = any (
   and a.gateway = $1
   and a.account_id is not distinct from $2
   and a.status in ('succeeded', 'duplicate_success')
-  and (a.refund_lookup_due_at is null or a.refund_lookup_due_at > $5)`
+  and (a.refund_lookup_due_at is null or a.refund_lookup_due_at > $5)
+  and ${worksHere('a')}`
 
 /** Makes the attempts of the payments that were paid in these periods due for a lookup of their refunds. */
 export async function schedulePaid(
@@ -104,6 +107,7 @@ where a.merchant_id = n.merchant_id
   and a.account_id is not distinct from $2
   and a.status in ('succeeded', 'duplicate_success')
   and (a.due_at is null or (a.due_at > $6 and n.status <> 'unrecognized'))
+  and ${worksHere('a')}
   and not exists (
     select
     from disputes d

@@ -2,7 +2,7 @@
 // reference.
 
 import { money } from '../core/money.ts'
-import { type CellHistory, inEveryCell } from '../kit/cells/cells.ts'
+import { type CellHistory, readEveryCell } from '../kit/cells/cells.ts'
 import type { Db } from '../kit/db/db.ts'
 import { type CollectedRow, findCollected, type GatewayAccount } from './collected-queries.ts'
 import type { InternalRecord, LookupResult } from './compare.ts'
@@ -40,11 +40,11 @@ export async function findInternalRecords(
     return [matching.flatMap(({ key }) => key ?? []), matching.flatMap(({ reference }) => reference ?? [])]
   }
   const [payments, refunds] = await Promise.all([
-    inEveryCell(app.cells, () => findCollected(app.db, account, ...identifiersOf('payment'))),
+    readEveryCell(app.cells, () => findCollected(app.db, account, ...identifiersOf('payment'))),
     app.findRefunds(account, ...identifiersOf('refund')),
   ])
   const records = {
-    payment: indexByIdentifier(payments.flat().map(toInternalRecord)),
+    payment: indexByIdentifier(payments.map(toInternalRecord)),
     refund: indexByIdentifier(refunds.map(toInternalRefundRecord)),
   }
   return (row) => lookUp(row, records[row.type])

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import type { Mode } from '../core/merchant.ts'
 import { formatAmount } from '../core/money.ts'
-import { type CellHistory, groupByCell, inNamedCell, ONE_CELL } from '../kit/cells/cells.ts'
+import { type CellHistory, groupByCell, inNamedCell, keepOfCell, ONE_CELL } from '../kit/cells/cells.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Signer } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
@@ -244,7 +244,8 @@ async function* findMissingInFile(
       const rows: Awaited<ReturnType<typeof listCollected>> = await inNamedCell(app.cells, cell, () =>
         listCollected(app.db, account, period.from, period.to, from, BATCH),
       )
-      const missing = rows.filter(({ key }) => !seen.has(`payment ${key}`))
+      const ours = await keepOfCell(app.cells, cell, rows)
+      const missing = ours.filter(({ key }) => !seen.has(`payment ${key}`))
       if (missing.length > 0) yield missing
       after = rows.length < BATCH ? undefined : rows.at(-1)
     }

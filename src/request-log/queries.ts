@@ -1,5 +1,6 @@
 // The request log: written in batches, read by merchant, deleted by age and number.
 
+import { worksHere } from '../kit/cells/moving-queries.ts'
 import { type Db, sql } from '../kit/db/db.ts'
 import { listRows, listStatements } from '../kit/db/list-statements.ts'
 import type { CountedRows, ListWindow } from '../kit/db/pagination.ts'
@@ -75,6 +76,7 @@ due as materialized (
     order by r.created_at
     limit 2000
   ) old
+  where ${worksHere('o')}
   union
   select old.place
   from owners o
@@ -85,6 +87,7 @@ due as materialized (
     order by r.created_at
     limit 2000
   ) old
+  where ${worksHere('o')}
   limit 10000
 ),
 purged as (

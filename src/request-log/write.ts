@@ -2,7 +2,14 @@
 // for developers, not a record of money. The audit log has every change.
 
 import { sanitizeText } from '../core/sanitize-text.ts'
-import { areSeveral, type CellMap, groupByCell, inCellOf, runInCell } from '../kit/cells/cells.ts'
+import {
+  areSeveral,
+  type CellMap,
+  currentCell,
+  groupByCell,
+  inCellOf,
+  runInCell,
+} from '../kit/cells/cells.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
 import { type Db, DbUnavailable } from '../kit/db/db.ts'
 import { errorFields, type Log } from '../kit/observability/log.ts'
@@ -43,14 +50,19 @@ export function createRequestLog(app: {
   const attempt = (rows: readonly RequestRow[], work: () => Promise<unknown>): Promise<unknown> =>
     work().catch((error: unknown) => report(rows.length, error))
 
-  /** One line of the log reports all rows that are refused. */
+  /** One line of the log reports all rows that are not written. After a cell did not answer, its rows are not tried. */
   const insertEach = async (rows: readonly RequestRow[]): Promise<void> => {
     const errors: unknown[] = []
+    const unavailable = new Map<number | undefined, DbUnavailable>()
     for (const row of rows)
-      await inCellOf(cells, row.merchantId, () => insertRequests(db, [row])).catch((error: unknown) => {
-        if (error instanceof DbUnavailable) throw error
-        errors.push(error)
-      })
+      await inCellOf(cells, row.merchantId, async () => {
+        const known = unavailable.get(currentCell())
+        if (known) throw known
+        await insertRequests(db, [row]).catch((error: unknown) => {
+          if (error instanceof DbUnavailable && !error.isRolledBack) unavailable.set(currentCell(), error)
+          throw error
+        })
+      }).catch((error: unknown) => errors.push(error))
     if (errors.length > 0) report(errors.length, errors[0])
   }
 

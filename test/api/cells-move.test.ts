@@ -5,7 +5,13 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { insertMove } from '../../src/cells/moves/move-queries.ts'
 import { MOVED_TABLES } from '../../src/cells/moves/tables.ts'
+import { purgeDeliveries } from '../../src/deliveries/maintenance-queries.ts'
+import { purgeReplays } from '../../src/deliveries/replay-queries.ts'
+import { currentCell, inEveryCell, readEveryCell } from '../../src/kit/cells/cells.ts'
 import type { Db, Statement } from '../../src/kit/db/db.ts'
+import { scheduleLookups, schedulePaid, wakeDisputed } from '../../src/provider-refunds/queries.ts'
+import { findCollected } from '../../src/reconciliation/collected-queries.ts'
+import { purgeRequests } from '../../src/request-log/queries.ts'
 import { initiateBody, payWith } from '../support/builders.ts'
 import { CASES, dataOf, OPERATOR_CASES } from '../support/cases.ts'
 import { cellsCommand, plainAddress } from '../support/cells.ts'
@@ -205,5 +211,54 @@ where merchant_id = '${uuid}'`)
     await isIn(other.uuid, 0)
     assert.equal(await cells.of((await service.newMerchant()).uuid), 0)
     assert.equal((await payWith(other.api, 'card_success')).status, 'successful')
+  })
+})
+
+describe('the old copy of a merchant that was moved', () => {
+  it('stops no job over its cell, and is not reconciled', async () => {
+    const { uuid } = dataOf(await admin.post('/admin/v1/merchants', { name: 'Kept', cell: 'main' }))
+    const { apiKey } = dataOf(
+      await admin.post(`/admin/v1/merchants/${uuid}/keys`, { name: 'x', scopes: ['*'] }),
+    )
+    const api = service.apiWith(apiKey)
+    const consumer = await startConsumer({ after })
+    consumer.setSecret(dataOf(await api.post('/api/v1/webhooks/endpoints', { url: consumer.url })).secret)
+    const { reference } = await payWith(api, 'card_success')
+    await eventually(
+      () => consumer.receipts.length,
+      (count) => count >= 2,
+      WITHIN_MS,
+    )
+    await insertMove(cells.open(0), { merchantId: uuid, toCell: 1, keepSeconds: 600 }, new Date())
+    await isIn(uuid, 1)
+    const left = cells.open(0)
+    const attempts = `select gateway, gateway_key as key from attempts where merchant_id = '${uuid}'`
+    const [attempt] = await query<{ gateway: string; key: string }>(left, attempts)
+    assert.ok(attempt, 'the old copy is there')
+    await assert.rejects(
+      query(left, `update attempts set polls = polls where merchant_id = '${uuid}'`),
+      /another cell/,
+    )
+
+    const [past, later] = [new Date(0), new Date(Date.now() + 3_600_000)]
+    const { gateway, key } = attempt
+    const account = { gateway, accountId: null }
+    await purgeDeliveries(left, later)
+    await purgeReplays(left, later)
+    await purgeRequests(left, later, 0)
+    await scheduleLookups(left, { ...account, names: [key] }, past)
+    await schedulePaid(left, account, [{ from: past, to: later }], past)
+    await wakeDisputed(left, account, [{ name: key, reference: 'dp_1', status: 'lost' }], past)
+    const deliveries = `select 1 from deliveries where merchant_id = '${uuid}'`
+    assert.ok((await query(left, deliveries)).length > 0, 'the old copy did not change')
+
+    const owner = { gateway, merchantId: gateway === 'sandbox' ? uuid : null }
+    const read = () => findCollected(cells.open(currentCell() ?? 0), owner, [key], [])
+    assert.deepEqual((await inEveryCell(cells, read)).flat().length, 2, 'both cells have the row')
+    assert.equal((await readEveryCell(cells, read)).length, 1)
+    assert.equal(
+      dataOf(await api.get(`/api/v1/checkout/verify-payment?reference=${reference}`)).status,
+      'successful',
+    )
   })
 })

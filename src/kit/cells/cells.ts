@@ -155,6 +155,23 @@ export async function groupByCell<Item>(
   return new Map([...groups].map(([cell, group]) => [cell, group.map(({ item }) => item)]))
 }
 
+/** Those of the rows whose merchant works in the cell: one that is moved has a copy in another cell. */
+export async function keepOfCell<Row extends { merchantId: string }>(
+  cells: CellMap = ONE_CELL,
+  cell: number,
+  rows: readonly Row[],
+): Promise<Row[]> {
+  return (await groupByCell(cells, rows, ({ merchantId }) => merchantId)).get(cell) ?? []
+}
+
+/** The rows of every cell, without those of copies. */
+export async function readEveryCell<Row extends { merchantId: string }>(
+  cells: CellMap = ONE_CELL,
+  read: () => Promise<readonly Row[]>,
+): Promise<Row[]> {
+  return (await inEveryCell(cells, async (cell) => keepOfCell(cells, cell, await read()))).flat()
+}
+
 /** A writer that batches has one queue for each cell: no statement has rows of two. */
 export function perCell<Item, Result>(
   cells: Pick<Cells, 'numbers' | 'follow'>,

@@ -3,6 +3,13 @@
 import { type Db, sql, type Tx } from '../db/db.ts'
 import { requireRow } from '../db/rows.ts'
 
+/**
+ * For a statement over all merchants of a cell: leaves out those that work in another one, whose rows may not change here. A
+ * statement that claims rows with skip locked gets none of them anyway. An array, so that the rows are found by their own index.
+ */
+export const worksHere = (table: string) =>
+  `${table}.merchant_id <> all (array(select merchant_id from moving_merchants where state <> 'outgoing'))`
+
 export interface PlacementState {
   /** Raised with each change of a merchant's cell. */
   epoch: bigint

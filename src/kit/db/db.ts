@@ -259,7 +259,7 @@ export function connectDb(options: DbOptions): ConnectedDb {
 }
 
 // Reads that arrive together share a batch. With four batches at most, two cells on Citus answered 1.2 times as many reads
-// as without a limit, and a plain server answered as many. No read waits for a batch that hangs.
+// as without a limit, and a plain server answered as many. A read waits at most 100 ms for batches that hang.
 const SHARED_READS = { maxSize: 32, concurrency: 4, stalledAfterMs: 100 }
 
 const rejectScript = () => Promise.reject(new Error('a tenant-scoped handle runs only prepared statements'))
