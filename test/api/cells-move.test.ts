@@ -9,6 +9,7 @@ import { purgeDeliveries } from '../../src/deliveries/maintenance-queries.ts'
 import { purgeReplays } from '../../src/deliveries/replay-queries.ts'
 import { currentCell, inEveryCell, readEveryCell } from '../../src/kit/cells/cells.ts'
 import type { Db, Statement } from '../../src/kit/db/db.ts'
+import { purgeIdempotencyKeys } from '../../src/kit/db/idempotency.ts'
 import { scheduleLookups, schedulePaid, wakeDisputed } from '../../src/provider-refunds/queries.ts'
 import { findCollected } from '../../src/reconciliation/collected-queries.ts'
 import { purgeRequests } from '../../src/request-log/queries.ts'
@@ -243,6 +244,14 @@ describe('the old copy of a merchant that was moved', () => {
     const [past, later] = [new Date(0), new Date(Date.now() + 3_600_000)]
     const { gateway, key } = attempt
     const account = { gateway, accountId: null }
+    await query(
+      left,
+      `insert into idempotency_keys (merchant_id, key, operation, fingerprint, resource, claimed_by, created_at)
+       values ('${uuid}', 'old', 'refund', '', 'x', '${uuid}', now()) returning 1`,
+    )
+    await purgeIdempotencyKeys(left, later)
+    const keys = await query(left, `select 1 from idempotency_keys where merchant_id = '${uuid}'`)
+    assert.equal(keys.length, 1, 'a copy keeps the keys that the move compares')
     await purgeDeliveries(left, later)
     await purgeReplays(left, later)
     await purgeRequests(left, later, 0)

@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../../core/canonical.ts'
 import { ApiError } from '../../core/errors.ts'
+import { worksHere } from '../cells/moving-queries.ts'
 import type { Clock } from '../clock.ts'
 import type { Random } from '../random.ts'
 import { type Db, sql, type Tx } from './db.ts'
@@ -157,11 +158,12 @@ export async function releaseIdempotencyKey(
   await db.query(deleteKey, [merchantId, key, claimedBy])
 }
 
+// The copy of a merchant that is moved keeps its keys: the move compares them.
 const deleteOldKeys = sql<{ key: string }>`
 with old as materialized (
   select merchant_id, key
-  from idempotency_keys
-  where created_at < $1
+  from idempotency_keys k
+  where created_at < $1 and ${worksHere('k')}
   limit 1000
 )
 delete from idempotency_keys k
