@@ -14,20 +14,90 @@ export async function insertCell(tx: Tx, cell: CellRow): Promise<void> {
   await tx.query(insertCellStatement, [number, name, sealed, state, createdAt])
 }
 
-/** In the database of the cell, where the row has no URL. */
-export async function saveOwnCell(cell: Tx, row: CellRow): Promise<void> {
-  await insertCell(cell, { ...row, sealed: '' })
+export interface OwnCell {
+  number: number
+  name: string
+  /** Null in a cell that was added before instances had ids. */
+  instanceId: string | null
 }
 
-const selectOwnCell = sql<{ number: number; name: string }>`
-select number, name
+const insertOwnCell = sql<unknown>`
+insert into cells (number, name, sealed, state, created_at, instance_id)
+values ($1, $2, '', $3, $4, $5)`
+
+/** In the database of the cell, where the row has no URL. */
+export async function saveOwnCell(cell: Tx, row: CellRow, instanceId: string): Promise<void> {
+  const { number, name, state, createdAt } = row
+  await cell.query(insertOwnCell, [number, name, state, createdAt, instanceId])
+}
+
+const selectOwnCell = sql<OwnCell>`
+select number, name, instance_id as "instanceId"
 from cells
 order by number
 limit 1`
 
 /** Undefined in a database that is no cell. */
-export async function readOwnCell(cell: Db): Promise<{ number: number; name: string } | undefined> {
+export async function readOwnCell(cell: Db): Promise<OwnCell | undefined> {
   return firstRow(cell, selectOwnCell, [])
+}
+
+const saveInstanceStatement = sql<{ id: string }>`
+insert into placement as p (is_only, epoch, instance_id)
+values (true, 0, $1)
+on conflict (is_only) do update
+set instance_id = coalesce(p.instance_id, excluded.instance_id)
+returning instance_id as id`
+
+/** The id of the instance; the first caller gives it. */
+export async function saveInstanceId(instance: Tx, id: string): Promise<string> {
+  return requireRow(await instance.query(saveInstanceStatement, [id])).id
+}
+
+const selectInstance = sql<{ id: string | null }>`
+select instance_id as id
+from placement
+where is_only`
+
+/** Undefined in a database that was never the one of an instance. */
+export async function readInstanceId(db: Tx): Promise<string | undefined> {
+  return (await db.query(selectInstance))[0]?.id ?? undefined
+}
+
+interface Contents {
+  /** Tables and views of the schema, except those of extensions. */
+  hasTables: boolean
+  isMigrated: boolean
+  isCell: boolean
+}
+
+const selectContents = sql<Contents>`
+select
+  exists (
+    select
+    from pg_class c
+    where c.relnamespace = current_schema()::regnamespace
+      and c.relkind in ('r', 'p', 'v', 'm', 'f')
+      and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
+  ) as "hasTables",
+  to_regclass('schema_migrations') is not null as "isMigrated",
+  to_regclass('cells') is not null as "isCell"`
+
+const selectHasMerchants = sql<{ hasMerchants: boolean }>`
+select (select id from merchants order by id limit 1) is not null as "hasMerchants"`
+
+const selectIsOwnCell = sql<{ isCell: boolean }>`
+select exists (select from cells where sealed = '') as "isCell"`
+
+/** What is in a database that may be older than this version. */
+export async function readContents(
+  db: Tx,
+): Promise<'nothing' | 'other tables' | 'no merchants' | 'a cell' | 'merchants'> {
+  const { hasTables, isMigrated, isCell } = requireRow(await db.query(selectContents))
+  if (!hasTables) return 'nothing'
+  if (!isMigrated) return 'other tables'
+  if (isCell && requireRow(await db.query(selectIsOwnCell)).isCell) return 'a cell'
+  return requireRow(await db.query(selectHasMerchants)).hasMerchants ? 'merchants' : 'no merchants'
 }
 
 const lockRegister = sql<unknown>`select pg_advisory_xact_lock(${ADVISORY_LOCKS.cells})`

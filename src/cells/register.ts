@@ -10,15 +10,26 @@ import type { Vault, VaultContext } from '../kit/crypto.ts'
 import { type ConnectedDb, connectDb, type Db, DbUnavailable } from '../kit/db/db.ts'
 import { migrate } from '../kit/db/migrate.ts'
 import { requireUsableServer } from '../kit/db/server-check.ts'
+import type { Random } from '../kit/random.ts'
 import { findObstacle, prepareSchema, urlOfSchema } from './citus.ts'
 import { listRefused } from './moves/move-queries.ts'
-import { insertCell, isSameSchema, nextCellNumber, readOwnCell, saveOwnCell } from './queries.ts'
+import {
+  insertCell,
+  isSameSchema,
+  nextCellNumber,
+  readContents,
+  readInstanceId,
+  readOwnCell,
+  saveInstanceId,
+  saveOwnCell,
+} from './queries.ts'
 
 export interface CellsApp {
   unscopedInstanceDb: Db
   cells: Cells
   vault: Vault
   clock: Clock
+  random: Random
   /** Whether the cell takes statements now. */
   probeCell(cell: number): Promise<boolean>
 }
@@ -60,7 +71,9 @@ interface NewCell {
   state?: CellRow['state']
 }
 
-type RegisterApp = Pick<CellsApp, 'unscopedInstanceDb' | 'vault' | 'clock'>
+type RegisterApp = Pick<CellsApp, 'unscopedInstanceDb' | 'vault' | 'clock' | 'random'>
+
+const OF_ANOTHER = 'is the database of another instance.'
 
 /** Prepares the database and registers it. Repeating it after a crash is safe. */
 export async function addCell(app: RegisterApp, cell: NewCell): Promise<CellRow> {
@@ -90,6 +103,9 @@ function namesServer(text: string): boolean {
 async function prepare({ unscopedInstanceDb }: RegisterApp, db: ConnectedDb): Promise<void> {
   await requireServer(db)
   if (await isSameSchema(unscopedInstanceDb, db)) throw refuse('url', 'is the database of the instance.')
+  const contents = await readContents(db)
+  if (contents === 'other tables') throw refuse('url', 'is a database with tables: give an empty one.')
+  if (contents === 'merchants') throw refuse('url', OF_ANOTHER)
   await migrate(db)
 }
 
@@ -119,26 +135,36 @@ function reasonOf(error: unknown): string {
   return 'code' in cause ? `connecting failed with ${cause.code}.` : cause.message
 }
 
-function register(
-  { unscopedInstanceDb, vault, clock }: RegisterApp,
+async function register(
+  { unscopedInstanceDb, vault, clock, random }: RegisterApp,
   db: ConnectedDb,
   { name, url, state }: Required<Omit<NewCell, 'isCitus'>>,
 ): Promise<CellRow> {
+  // Before the transaction: a repetition after a crash must find the same id.
+  const instanceId = await identifyInstance(unscopedInstanceDb, random)
   return unscopedInstanceDb.transaction(async (tx) => {
     const number = await nextCellNumber(tx)
     const cell = { number, name, state, sealed: vault.seal(url, urlContextOf(name)), createdAt: clock.now() }
     const own = await readOwnCell(db)
+    if (own?.instanceId && own.instanceId !== instanceId)
+      throw refuse('url', `is the database of the cell ${own.name} of another instance.`)
     if (own && (own.number !== number || own.name !== name))
       throw refuse('url', `is the database of the cell ${own.name}.`)
-    if (!own) await saveOwnCell(db, cell)
+    if (await readInstanceId(db)) throw refuse('url', OF_ANOTHER)
+    if (!own) await saveOwnCell(db, cell, instanceId)
     await insertCell(tx, cell)
     return cell
   })
 }
 
+/** The id of the instance, by which its cells know it. */
+export const identifyInstance = (instanceDb: Db, random: Random) => saveInstanceId(instanceDb, random.uuid())
+
 /** The database must know which cell it is: with the URL of another one, payments would be read and written there. */
-export async function requireOwnCell(db: Db, { number, name }: CellRow): Promise<void> {
+export async function requireOwnCell(db: Db, { number, name }: CellRow, instanceId: string): Promise<void> {
   const own = await readOwnCell(db)
+  if (own?.instanceId && own.instanceId !== instanceId)
+    throw new Error(`the database of the cell ${name} is of another instance`)
   if (own?.number === number && own.name === name) return
   throw new Error(`the database of the cell ${name} says that it is ${own ? `the cell ${own.name}` : 'none'}`)
 }

@@ -1,7 +1,7 @@
 // The cells of the service: connected, checked and migrated like the database of the instance. A cell that cannot be opened is
 // tried again until it can, and stops no other one.
 
-import { openUrl, requireOwnCell } from '../cells/register.ts'
+import { identifyInstance, openUrl, requireOwnCell } from '../cells/register.ts'
 import type { Config } from '../config.ts'
 import { type Cells, ONE_CELL } from '../kit/cells/cells.ts'
 import {
@@ -38,13 +38,14 @@ export interface CellParts {
 /** The cells of the register, and the database of the instance as cell 0. */
 export async function openCells(parts: CellParts, options: DatabaseOptions): Promise<Cells> {
   const { config, db, random, clock, stops } = parts
+  const instanceId = await identifyInstance(db, random)
   const rows = await listCellRows(db)
   if (rows.length === 0) {
     stops.push(await announceProcess(parts, []))
     return { ...ONE_CELL, open: () => db }
   }
   const vault = createVault((await loadSecrets(db, config, random)).encryptionKeys, random)
-  const opened = await Promise.all(rows.map((row) => openCell(parts, options, row, vault)))
+  const opened = await Promise.all(rows.map((row) => openCell(parts, options, { row, instanceId, vault })))
   const handles = new Map<number, () => ConnectedDb | undefined>([[0, () => db], ...opened])
   const names = new Map([[0, ONE_CELL.nameOf(0)], ...rows.map(({ number, name }) => [number, name] as const)])
   const stopped = new AbortController()
@@ -108,8 +109,7 @@ const RETRY_MS = 2_000
 async function openCell(
   { config, clock, log, stops }: CellParts,
   options: DatabaseOptions,
-  row: CellRow,
-  vault: Vault,
+  { row, instanceId, vault }: { row: CellRow; instanceId: string; vault: Vault },
 ): Promise<[number, () => ConnectedDb | undefined]> {
   const { number, name } = row
   const { poolSize, preparedStatements } = config
@@ -120,7 +120,7 @@ async function openCell(
   let handle: ConnectedDb | undefined
   const tryOpen = async (): Promise<boolean> => {
     try {
-      handle = await prepare(db, row, config, log)
+      handle = await prepare(db, row, { instanceId, config, log })
       return true
     } catch (error) {
       log.write('cell.unavailable', { cell: name, ...errorFields(error) })
@@ -142,10 +142,14 @@ async function openCell(
   return [number, () => handle]
 }
 
-async function prepare(db: ConnectedDb, row: CellRow, config: Config, log: Log): Promise<ConnectedDb> {
+async function prepare(
+  db: ConnectedDb,
+  row: CellRow,
+  { instanceId, config, log }: Pick<CellParts, 'config' | 'log'> & { instanceId: string },
+): Promise<ConnectedDb> {
   await requireUsableServer(db, config.environment === 'production')
   const { applied } = await migrate(db)
-  await requireOwnCell(db, row)
+  await requireOwnCell(db, row, instanceId)
   if (applied.length > 0) log.write('database.migrated', { count: applied.length })
   return (await areTenantsIsolated(db, log)) ? db : withoutTenants(db)
 }

@@ -19,7 +19,7 @@ const db = await testDatabase({ after })
 const random = systemRandom(systemClock)
 const vault = createVault([{ id: 'k1', key: random.bytes(32) }], random)
 const add = (name: string, url: string) =>
-  addCell({ unscopedInstanceDb: db, vault, clock: systemClock }, { name, url, isCitus: true })
+  addCell({ unscopedInstanceDb: db, vault, clock: systemClock, random }, { name, url, isCitus: true })
 
 const UUID = '018f0000-0000-7000-8000-000000000001'
 const SAMPLES: Record<string, string> = {

@@ -18,11 +18,13 @@ import { cellsCommand } from '../support/cells.ts'
 import { CLUSTER_URL } from '../support/cluster.ts'
 import { startConsumer } from '../support/consumer.ts'
 import { signInAs } from '../support/dashboard.ts'
+import { testDatabaseUrl } from '../support/database.ts'
 import { makeLink, payAt } from '../support/links.ts'
 import { makeOneOfEverything } from '../support/one-of-everything.ts'
 import { createPayer } from '../support/payer.ts'
-import { eventually } from '../support/process.ts'
+import { eventually, tempFolder } from '../support/process.ts'
 import { ADMIN_TOKEN, type TestService, testService } from '../support/service.ts'
+import { connectTestDb } from '../support/test-db.ts'
 
 type Shop = Awaited<ReturnType<TestService['newMerchant']>> & { cell: number }
 
@@ -238,6 +240,32 @@ describe('the register of cells', () => {
     await deleteProcess(service.db, other.id)
     const { code, out } = await cowry('activate', 'cell-1')
     assert.equal(code, 0, out)
+  })
+
+  it('takes no database with other tables, of another instance, or of a cell of another instance', async (t) => {
+    const file = join(await tempFolder(t, 'cells'), 'url')
+    const merchant = `insert into merchants (id, name, mode, created_at, updated_at)
+      values ('${randomUUID()}', 'Theirs', 'test', now(), now())`
+    const cell = `insert into cells (number, name, sealed, state, created_at, instance_id)
+      values (2, 'west-1', '', 'active', now(), '${randomUUID()}')`
+    for (const [script, reason] of [
+      [
+        'drop schema public cascade; create schema public; create table theirs ()',
+        /url is a database with tables/,
+      ],
+      [merchant, /url is the database of another instance\./],
+      [`insert into placement (epoch, instance_id) values (0, '${randomUUID()}')`, /of another instance\./],
+      [cell, /url is the database of the cell west-1 of another instance\./],
+    ] as const) {
+      const url = await testDatabaseUrl(t)
+      const theirs = connectTestDb({ url, poolSize: 1 })
+      await theirs.script(script).finally(() => theirs.close())
+      await writeFile(file, `${url}\n`)
+      const { code, out } = await cowry('add', 'west-1', '--url-file', file)
+      assert.equal(code, 1)
+      assert.match(out, reason)
+    }
+    assert.doesNotMatch((await cowry('list')).out, /west-1/)
   })
 
   it('never repeats a URL: not one in place of a file, nor a part of one that leads nowhere', async (t) => {

@@ -56,7 +56,7 @@ export async function addTestCells(
     for (let number = 1; number < count; number += 1) {
       const url = await addressOf(CLUSTER_URL ? await takeSchema(t, CLUSTER_URL) : await testDatabaseUrl(t))
       await addCell(
-        { unscopedInstanceDb: db, vault, clock: systemClock },
+        { unscopedInstanceDb: db, vault, clock: systemClock, random },
         { name: `cell-${number}`, url, state: 'active' },
       )
     }

@@ -161,7 +161,7 @@ async function watchMove(
 }
 
 function progressOf({ copiedRows, switchAttempts, isCancelled }: Move): string {
-  if (isCancelled) return 'the copy is deleted'
+  if (isCancelled) return 'the copy is being deleted'
   const attempts = switchAttempts === 0 ? '' : `, ${switchAttempts} switches ended`
   return `${copiedRows} rows copied${attempts}`
 }
