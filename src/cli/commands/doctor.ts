@@ -86,7 +86,9 @@ interface CellRecord {
 }
 
 function cellCheck({ name, merchants, isUp }: CellRecord): Check {
-  const detail = isUp ? '' : `It does not take statements, or this process was started before it was added; ${merchants} merchants are in it.`
+  const detail = isUp
+    ? ''
+    : `It does not take statements, or was added after this start; ${merchants} merchants are in it.`
   return { name: `cell ${name}`, ok: isUp, detail }
 }
 
