@@ -6,9 +6,9 @@ import type { CaseOwner } from './cases/case-kinds.ts'
 import { countOpenCases } from './cases/find.ts'
 import { readDeliveryBacklog } from './deliveries/backlog.ts'
 import type { DeliveryBacklog } from './deliveries/delivery.ts'
-import { areSeveral, type Cells, inEveryCell } from './kit/cells/cells.ts'
+import { type Cells, inEveryUpCell } from './kit/cells/cells.ts'
 import type { Clock } from './kit/clock.ts'
-import { type Db, DbUnavailable } from './kit/db/db.ts'
+import type { Db } from './kit/db/db.ts'
 import { addChecks, findInvariantCheck, type InvariantCheck } from './kit/db/invariant-checks.ts'
 import { type OperatorRoute, ok, operatorRoute } from './kit/http/route.ts'
 import { count, Nullable, namedObject, Timestamp, text } from './kit/http/schema.ts'
@@ -34,16 +34,7 @@ interface Needs {
 
 /** Over every cell. The gauges of one that does not answer are missing, so that those of the others can be seen. */
 export async function readInstanceState(app: Needs): Promise<InstanceState> {
-  const { cells } = app
-  if (!areSeveral(cells)) return readState(app)
-  const states = await inEveryCell(cells, () => readState(app).catch(ignoreUnavailable))
-  const found = states.filter((state) => state !== undefined)
-  if (found.length === 0) throw new DbUnavailable(new Error('no cell answers'))
-  return found.reduce(addStates)
-}
-
-function ignoreUnavailable(error: unknown): undefined {
-  if (!(error instanceof DbUnavailable)) throw error
+  return (await inEveryUpCell(app.cells, () => readState(app))).reduce(addStates)
 }
 
 function addStates(one: InstanceState, other: InstanceState): InstanceState {

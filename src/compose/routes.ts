@@ -20,7 +20,7 @@ import { disputeRoutes } from '../disputes/routes.ts'
 import { gatewayCheckRoutes } from '../gateways/check-routes.ts'
 import { gatewayRoutes, ownGatewayRoutes } from '../gateways/routes.ts'
 import { instanceRoutes } from '../instance.ts'
-import { inEveryCell, readEveryCell } from '../kit/cells/cells.ts'
+import { inEveryUpCell, readEveryCell } from '../kit/cells/cells.ts'
 import type { Db } from '../kit/db/db.ts'
 import { addReports, checkNow } from '../kit/db/invariant-checks.ts'
 import { withExports } from '../kit/http/export.ts'
@@ -106,7 +106,7 @@ export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
     ...operatorKeyRoutes(app),
     ...operatorRoutes(app, {
       checkInvariants: async () =>
-        addReports(await inEveryCell(app.cells, () => checkNow({ db: unscopedDb, clock: app.clock }))),
+        addReports(await inEveryUpCell(app.cells, () => checkNow({ db: unscopedDb, clock: app.clock }))),
     }),
     ...operatorPeopleRoutes({
       ...app,

@@ -3,7 +3,7 @@
 import { ApiError, errorFromIssues, requireFound } from '../core/errors.ts'
 import type { Mode } from '../core/merchant.ts'
 import { clearTokens } from '../gateway-tokens/store.ts'
-import { type CellMap, inEveryCell } from '../kit/cells/cells.ts'
+import { type CellMap, inEveryUpCell } from '../kit/cells/cells.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Vault } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
@@ -147,12 +147,12 @@ export async function listLiveAccounts(app: AccountsApp, merchantId: string): Pr
   return rows.filter(({ revokedAt }) => revokedAt === null)
 }
 
-/** The definitions of the accounts that merchants have of their own, each name once. */
+/** The definitions of the accounts that merchants have of their own, each name once, in the cells that answer. */
 export async function listOwnDefinitions({
   db,
   cells,
   gateways,
 }: Pick<AccountsApp, 'db' | 'cells' | 'gateways'>): Promise<AccountDefinition[]> {
-  const names = new Set((await inEveryCell(cells, () => listUsedNames(db))).flat())
+  const names = new Set((await inEveryUpCell(cells, () => listUsedNames(db))).flat())
   return [...names].map(gateways.findDefinition).filter((definition) => definition !== undefined)
 }

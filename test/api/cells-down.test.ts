@@ -74,6 +74,8 @@ describe('a cell that does not answer', NO_POOLER, () => {
     const doctor = await cowry('doctor')
     assert.equal(doctor.code, 1)
     assert.match(doctor.read(), /^cell cell-1 +FAILED +It does not take statements, or .*; 2 merchants/m)
+    assert.match(doctor.read(), /^invariant_i02_currencies_balance +ok/m, 'of the cells that are up')
+    assert.match(doctor.read(), /^1 of \d{2} checks failed\.$/m)
     const metrics = (await admin.get('/metrics')).text
     assert.match(metrics, /^cowry_database_up 1$/m)
     assert.match(metrics, /^cowry_cell_up\{cell="main"\} 1$/m)

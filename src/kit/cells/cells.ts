@@ -7,7 +7,14 @@
 // the new one.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type ConnectedDb, type Db, movedMerchantOf, type ScopableDb, type Statement } from '../db/db.ts'
+import {
+  type ConnectedDb,
+  type Db,
+  DbUnavailable,
+  movedMerchantOf,
+  type ScopableDb,
+  type Statement,
+} from '../db/db.ts'
 
 interface Context {
   cell: number
@@ -124,6 +131,26 @@ export function inEveryCell<Result>(
 ): Promise<Result[]> {
   if (numbers.length === 1) return Promise.all([work(0)])
   return Promise.all(numbers.map((cell) => runInCell(cell, () => work(cell))))
+}
+
+/** Runs the work once in each cell that answers. With one cell, or if none answers, it fails as its work does. */
+export async function inEveryUpCell<Result>(
+  cells: Numbers = ONE_CELL,
+  work: (cell: number) => Promise<Result>,
+): Promise<Result[]> {
+  if (!areSeveral(cells)) return inEveryCell(cells, work)
+  const attempts = await inEveryCell(cells, (cell) =>
+    work(cell).then(
+      (result) => ({ result }),
+      (error: unknown) => {
+        if (error instanceof DbUnavailable) return { error }
+        throw error
+      },
+    ),
+  )
+  const found = attempts.flatMap((attempt) => ('result' in attempt ? [attempt.result] : []))
+  if (found.length > 0) return found
+  throw attempts.find((attempt) => 'error' in attempt)?.error
 }
 
 /** Loads one value for each merchant, in their order, with one call in each of their cells. */
