@@ -68,7 +68,7 @@ interface Contents {
   /** Tables and views of the schema, except those of extensions. */
   hasTables: boolean
   isMigrated: boolean
-  isCell: boolean
+  hasRegister: boolean
 }
 
 const selectContents = sql<Contents>`
@@ -81,7 +81,7 @@ select
       and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
   ) as "hasTables",
   to_regclass('schema_migrations') is not null as "isMigrated",
-  to_regclass('cells') is not null as "isCell"`
+  to_regclass('cells') is not null as "hasRegister"`
 
 const selectHasMerchants = sql<{ hasMerchants: boolean }>`
 select (select id from merchants order by id limit 1) is not null as "hasMerchants"`
@@ -93,10 +93,10 @@ select exists (select from cells where sealed = '') as "isCell"`
 export async function readContents(
   db: Tx,
 ): Promise<'nothing' | 'other tables' | 'no merchants' | 'a cell' | 'merchants'> {
-  const { hasTables, isMigrated, isCell } = requireRow(await db.query(selectContents))
+  const { hasTables, isMigrated, hasRegister } = requireRow(await db.query(selectContents))
   if (!hasTables) return 'nothing'
   if (!isMigrated) return 'other tables'
-  if (isCell && requireRow(await db.query(selectIsOwnCell)).isCell) return 'a cell'
+  if (hasRegister && requireRow(await db.query(selectIsOwnCell)).isCell) return 'a cell'
   return requireRow(await db.query(selectHasMerchants)).hasMerchants ? 'merchants' : 'no merchants'
 }
 

@@ -45,7 +45,7 @@ export const REST_ONLY = [
   'packages/{medusa,sdk}/test/package.test.ts',
   ...(HAS_BROWSER ? ['test/browser/{bkash,landing,reference,sandbox-page,wave,weight}.test.ts'] : []),
 ]
-// These have a larger form, or take all languages, schemes and screens there.
+// These have a larger form, or take all languages and screens there.
 export const LARGER_FORMS = [
   'test/faults/{abuse,deadlocks,failpoints,gateway-tokens,late-refund-failures,links,process-death,races,refunds}.test.ts',
   'test/faults/simulation/simulation.test.ts',
