@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { errorFromIssues } from '../core/errors.ts'
 import { suggestName } from '../core/text/spelling.ts'
-import { areSeveral, type CellHistory, inEveryCell, runInCell } from '../kit/cells/cells.ts'
+import { areSeveral, askEveryCell, type CellHistory, inEveryCell } from '../kit/cells/cells.ts'
 import type { Signer } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
 import { listOverDatabases, mergeRows } from '../kit/db/lists/operator-list.ts'
@@ -23,7 +23,6 @@ import { type AuditFilter, OPERATION_MESSAGE, toAuditRecord } from './schema.ts'
 
 export interface AuditApp {
   db: Db
-  instanceDb: Db
   cells?: CellHistory
   cursors: Signer
   /** Method and path of every operation that leaves entries. */
@@ -39,40 +38,52 @@ function requireKnownOperation(app: AuditApp, { operation }: AuditFilter): void 
   throw errorFromIssues([{ field: 'operation', code: 'not_allowed', message: sentences.join(' ') }])
 }
 
-/** The entries of one merchant, or with null those of all merchants and of the operators. */
+export interface AuditReader {
+  /** Null: the entries of all merchants and of the operators. */
+  merchantId: string | null
+  /** Operators see what the databases that answer have. A merchant would take its log for complete. */
+  isOperator: boolean
+}
+
 export async function listEntries(
   app: AuditApp,
-  merchantId: string | null,
+  { merchantId, isOperator }: AuditReader,
   query: AuditFilter & ListQuery,
 ): Promise<Page<EntryRow>> {
   requireKnownOperation(app, query)
   const filter = filterOf(query)
   const scope = `audit:${merchantId}:${JSON.stringify(filter)}`
-  const read = (db: Db, window: ListWindow) =>
+  const { db, cells } = app
+  const read = (window: ListWindow) =>
     merchantId === null ? listAllEntryRows(db, filter, window) : listEntryRows(db, merchantId, filter, window)
-  return paginate(app.cursors, scope, query, (window) =>
-    areSeveral(app.cells)
-      ? listOverDatabases(window, (part) => inEveryDatabase(app, merchantId, (db) => read(db, part)))
-      : read(app.db, window),
-  )
+  return paginate(app.cursors, scope, query, async (window) => {
+    if (!cells || !areSeveral(cells)) return read(window)
+    const some = await cellsWithEntries(cells, merchantId)
+    return listOverDatabases(cells, window, async (part) =>
+      isOperator
+        ? askEveryCell(cells, () => read(part), some)
+        : { results: await inEveryCell(cells, () => read(part), some), unavailable: [] },
+    )
+  })
 }
 
 /**
- * An entry is written in the database of its change, so the entries of a merchant are in the instance and in its cell, each
- * with a chain of its own. In cell 0 both are one.
+ * An entry is written in the database of its change and stays there, so the entries of a merchant are in the instance, in its
+ * cell and in those where it was, each with a chain of its own.
  */
+async function cellsWithEntries(cells: CellHistory, merchantId: string | null): Promise<readonly number[]> {
+  const { numbers, successorsOf } = cells
+  if (merchantId === null) return numbers
+  const own = await cells.of(merchantId)
+  return numbers.filter((cell) => cell === 0 || cell === own || successorsOf(cell).includes(own))
+}
+
 async function inEveryDatabase<Result>(
-  { db, instanceDb, cells }: AuditApp,
+  { cells }: Pick<AuditApp, 'cells'>,
   merchantId: string | null,
-  read: (db: Db) => Promise<Result>,
+  read: () => Promise<Result>,
 ): Promise<Result[]> {
-  if (!cells || !areSeveral(cells)) return [await read(db)]
-  // The entries of a merchant that was moved stay where they were written.
-  if (merchantId === null || cells.numbers.some((cell) => cells.successorsOf(cell).length > 0))
-    return inEveryCell(cells, () => read(db))
-  const cell = await cells.of(merchantId)
-  const own = runInCell(cell, () => read(db))
-  return cell === 0 ? [await own] : Promise.all([own, read(instanceDb)])
+  return inEveryCell(cells, read, cells && (await cellsWithEntries(cells, merchantId)))
 }
 
 function filterOf(query: AuditFilter): EntryFilter {
@@ -122,10 +133,10 @@ async function* readEntries(
     createdTo: dateOf(query.createdTo),
   }
   for (;;) {
-    const parts = await inEveryDatabase(app, merchantId, (db) =>
+    const parts = await inEveryDatabase(app, merchantId, () =>
       merchantId === null
-        ? readAllEntryRows(db, filter, window)
-        : readEntryRows(db, merchantId, filter, window),
+        ? readAllEntryRows(app.db, filter, window)
+        : readEntryRows(app.db, merchantId, filter, window),
     )
     const found = mergeRows(parts, 'asc')
     const rows = found.slice(0, READ_AT_ONCE)
@@ -140,7 +151,7 @@ export async function verifyAudit(
   app: AuditApp,
   merchantId: string | null,
 ): Promise<Verification & { intact: boolean }> {
-  const found = await inEveryDatabase(app, merchantId, (db) => verifyChains(db, merchantId))
+  const found = await inEveryDatabase(app, merchantId, () => verifyChains(app.db, merchantId))
   const verification = found.reduce(addVerifications)
   return { intact: verification.violations === 0, ...verification }
 }

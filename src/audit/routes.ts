@@ -40,7 +40,7 @@ export function auditRoutes(app: AuditApp): Route[] {
       errors: ['validation_failed'],
       examples: { data: AUDIT_EXAMPLE },
       handle: async ({ merchant, query }) => {
-        const { rows, meta } = await listEntries(app, merchant.id, query)
+        const { rows, meta } = await listEntries(app, { merchantId: merchant.id, isOperator: false }, query)
         return listed('Audit log retrieved.', rows.map(toOwnRecord), meta)
       },
     }),
@@ -73,13 +73,14 @@ export function operatorAuditRoutes(app: AuditApp): OperatorRoute[] {
       path: '/admin/v1/audit',
       operationId: 'audit.list',
       summary: 'List the audit log of all merchants and operators',
-      description: 'Newest first. Every entry has the text that was hashed.',
+      description:
+        'Newest first. Every entry has the text that was hashed. While a cell does not answer, its entries are missing, and `meta.unavailableCells` names it.',
       query: OperatorAuditQuery,
       response: { http: 200, data: OperatorAuditRecord, list: true },
       errors: [],
       examples: { data: OPERATOR_AUDIT_EXAMPLE },
       handle: async ({ query: { merchant = null, ...query } }) => {
-        const { rows, meta } = await listEntries(app, merchant, query)
+        const { rows, meta } = await listEntries(app, { merchantId: merchant, isOperator: true }, query)
         return listed('Audit log.', rows.map(toAuditRecord), meta)
       },
     }),

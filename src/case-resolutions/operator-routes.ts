@@ -31,14 +31,17 @@ export function operatorCaseRoutes(app: PaymentsApp): OperatorRoute[] {
       path: '/admin/v1/cases',
       operationId: 'cases.list',
       summary: 'List the cases that need a decision, oldest first; only open ones by default',
-      description: 'Of all merchants. `owner` narrows them to those that the operator decides.',
+      description:
+        'Of all merchants. `owner` narrows them to those that the operator decides. While a cell does not answer, its cases are missing, and `meta.unavailableCells` names it.',
       query: OperatorCasesQuery,
       response: { http: 200, data: OperatorCaseRecord, list: true },
       errors: ['validation_failed'],
       examples: { data: OPERATOR_CASE_EXAMPLE },
       handle: async ({ query, operator }) => {
-        const { cases, meta } = await listCases(app, null, query)
-        return listed('Cases.', await serialize(app, operatorActor(operator), cases), meta)
+        const { cases, meta, answered } = await listCases(app, null, query)
+        const found = await inEveryCell(app.cells, () => findParties(app.db, idsOf(cases)), answered)
+        const parties = new Map(found.flatMap((ofCell) => [...ofCell]))
+        return listed('Cases.', serialize(operatorActor(operator), cases, parties), meta)
       },
     }),
     operatorRoute({
@@ -103,15 +106,17 @@ async function respond(
   message: string,
   { details, replayed }: { details: CaseDetails; replayed?: boolean },
 ) {
-  const [record] = await serialize(app, actor, [details])
+  const parties = await findParties(app.db, idsOf([details]))
+  const [record] = serialize(actor, [details], parties)
   return ok(message, record, replayed)
 }
 
+const idsOf = (cases: readonly CaseDetails[]) => cases.map(({ row }) => row.id)
+
+type Parties = Awaited<ReturnType<typeof findParties>>
+
 /** The records with their merchants and customers, and with the resolutions that the operator may choose. */
-async function serialize({ db, cells }: PaymentsApp, actor: Actor, cases: readonly CaseDetails[]) {
-  const ids = cases.map(({ row }) => row.id)
-  const found = await inEveryCell(cells, () => findParties(db, ids))
-  const parties = new Map(found.flatMap((ofCell) => [...ofCell]))
+function serialize(actor: Actor, cases: readonly CaseDetails[], parties: Parties) {
   return cases.flatMap((details) => {
     const ofCase = parties.get(details.row.id)
     if (!ofCase) return []

@@ -3,9 +3,9 @@
 import { requireFound } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { COUNT_CAP } from '../core/page.ts'
-import { inEveryCell } from '../kit/cells/cells.ts'
-import type { Db, Tx } from '../kit/db/db.ts'
-import { listOverCells } from '../kit/db/lists/operator-list.ts'
+import { askEveryCell, inEveryCell, ONE_CELL } from '../kit/cells/cells.ts'
+import { type Db, DbUnavailable, type Tx } from '../kit/db/db.ts'
+import { answeredFor, listOverCells } from '../kit/db/lists/operator-list.ts'
 import { type ListQuery, type Page, paginate } from '../kit/db/pagination.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { CaseDetails, CaseRow } from './case.ts'
@@ -27,7 +27,7 @@ export async function listCases(
   app: CasesApp,
   merchant: Merchant | null,
   query: CasesQuery,
-): Promise<Page<CaseRow> & { cases: CaseDetails[] }> {
+): Promise<Page<CaseRow> & { cases: CaseDetails[]; answered: readonly number[] }> {
   const { state = 'open', kind = null, owner = null, payment: paymentId = null } = query
   const filter = { state, kind, owner, paymentId }
   const scope = `cases:${JSON.stringify([merchant?.id ?? null, filter])}`
@@ -40,9 +40,10 @@ export async function listCases(
     listOverCells(cells, window, (part) => listCaseRows(app.db, merchantId, filter, part)),
   )
   const ids = page.rows.map(({ id }) => id)
-  const found = await inEveryCell(cells, () => findCaseDetails(app.db, merchantId, ids))
+  const answered = answeredFor(cells ?? ONE_CELL, page.meta)
+  const found = await inEveryCell(cells, () => findCaseDetails(app.db, merchantId, ids), answered)
   const details = new Map(found.flat().map((one) => [one.row.id, one] as const))
-  return { ...page, cases: ids.flatMap((id) => details.get(id) ?? []) }
+  return { ...page, cases: ids.flatMap((id) => details.get(id) ?? []), answered }
 }
 
 /**
@@ -58,15 +59,19 @@ export async function requireCase(
   return requireFound(found, 'case_not_found')
 }
 
-/** The cell that has the case; 0 if none has. */
+/** The cell that has the case; 0 if none has. A cell that does not answer may have it if no other one has. */
 export async function findCaseCell(
   { db, cells }: Pick<CasesApp, 'db' | 'cells'>,
   id: string,
 ): Promise<number> {
-  const found = await inEveryCell(cells, async (cell) =>
-    (await findCaseDetails(db, null, [id])).length > 0 ? cell : 0,
+  const { results, unavailable } = await askEveryCell(cells, async (cell) =>
+    (await findCaseDetails(db, null, [id])).length > 0 ? [cell] : [],
   )
-  return Math.max(...found)
+  const [cell] = results.flat()
+  if (cell !== undefined) return cell
+  if (unavailable.length > 0)
+    throw new DbUnavailable(new Error(`the cells ${unavailable.join(', ')} do not answer`))
+  return 0
 }
 
 /** The cases about the attempt, open or closed. */

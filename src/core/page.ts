@@ -12,6 +12,8 @@ export interface PageMeta {
   nextCursor: string | null
   /** Rows before this time are in an archive of the operator. Absent where none of the list are. */
   archivedBefore?: string
+  /** Of operators' lists: the cells that do not answer, whose rows are missing. Absent if all do. */
+  unavailableCells?: string[]
 }
 
 export const DEFAULT_LIMIT = 20

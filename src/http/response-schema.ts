@@ -39,6 +39,7 @@ const META_SCHEMA: JsonSchema = {
     hasPrevious: { type: 'boolean' },
     nextCursor: { type: 'string', nullable: true },
     archivedBefore: { type: 'string' },
+    unavailableCells: { type: 'array', items: { type: 'string' } },
   },
 }
 

@@ -5,6 +5,8 @@ import { after, describe, it } from 'node:test'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { assertApiError } from '../support/assertions.ts'
 import { initiateBody, payWith } from '../support/builders.ts'
+import { CASES, dataOf, OPERATOR_CASES } from '../support/cases.ts'
+import { signInAsOperator } from '../support/dashboard.ts'
 import { NO_POOLER } from '../support/database.ts'
 import { eventually } from '../support/process.ts'
 import { ADMIN_TOKEN, testService } from '../support/service.ts'
@@ -40,6 +42,13 @@ const shopIn = (cell: number) => {
 
 const initiate = (cell: number) => shopIn(cell).api.post('/api/v1/checkout/initiate-payment', initiateBody())
 const readiness = async () => (await admin.get('/readyz')).body
+
+const merchantsOf = (cases: { merchantUuid: string }[]) => cases.map(({ merchantUuid }) => merchantUuid)
+
+// One case of each merchant.
+for (const { api } of shops) await payWith(api, 'transfer_underpaid', { amount: 1250.5 })
+const operator = await signInAsOperator(service)
+const lostCase: string = dataOf(await shopIn(1).api.get(CASES))[0].uuid
 
 async function cowry(...args: string[]) {
   let out = ''
@@ -82,6 +91,34 @@ describe('a cell that does not answer', NO_POOLER, () => {
     assert.match(metrics, /^cowry_cell_up\{cell="cell-1"\} 0$/m)
   })
 
+  it('is named by the lists of operators, which have what the others have', async () => {
+    const found = await admin.get(OPERATOR_CASES)
+    assert.deepEqual(merchantsOf(dataOf(found)), [shopIn(0).uuid])
+    assert.deepEqual(found.body.meta.unavailableCells, ['cell-1'])
+    assert.equal(found.body.meta.total, 1)
+    const log = await admin.get(`/admin/v1/audit?limit=100`)
+    assert.ok(dataOf(log).length > 0)
+    assert.deepEqual(log.body.meta.unavailableCells, ['cell-1'])
+    const ofLost = await admin.get(`/admin/v1/audit?merchant=${shopIn(1).uuid}`)
+    assert.ok(dataOf(ofLost).length > 0, 'the entries of the instance')
+    assert.deepEqual(ofLost.body.meta.unavailableCells, ['cell-1'])
+    for (const path of ['/ops/cases', '/ops/audit'])
+      assert.match((await operator.get(path)).text, /The cells cell-1 do not answer\./, path)
+  })
+
+  it('does not hide the cases and the audit log of the others', async () => {
+    const [{ uuid }] = dataOf(await admin.get(OPERATOR_CASES))
+    assert.equal(dataOf(await admin.get(`${OPERATOR_CASES}/${uuid}`)).merchantUuid, shopIn(0).uuid)
+    assert.equal((await operator.get(`/ops/cases/${uuid}`)).http, 200)
+    assertApiError(await admin.send('GET', `${OPERATOR_CASES}/${lostCase}`), 'temporarily_unavailable')
+    const log = await admin.get(`/admin/v1/audit?merchant=${shopIn(0).uuid}`)
+    assert.ok(dataOf(log).length > 0)
+    assert.equal('unavailableCells' in log.body.meta, false)
+    assert.equal((await shopIn(0).api.get('/api/v1/audit')).http, 200)
+    assertApiError(await shopIn(1).api.send('GET', '/api/v1/audit'), 'temporarily_unavailable')
+    assertApiError(await admin.send('GET', '/admin/v1/audit/verify'), 'temporarily_unavailable')
+  })
+
   it('is used again as soon as it answers', async () => {
     proxy?.retarget(serverPort)
     await eventually(
@@ -91,5 +128,8 @@ describe('a cell that does not answer', NO_POOLER, () => {
     )
     assert.equal((await payWith(shopIn(1).api, 'card_success')).status, 'successful')
     assert.deepEqual((await readiness()).reasons, [])
+    const { data, meta } = (await admin.get(OPERATOR_CASES)).body
+    assert.deepEqual(new Set(merchantsOf(data)), new Set(shops.map(({ uuid }) => uuid)))
+    assert.equal('unavailableCells' in meta, false)
   })
 })

@@ -174,6 +174,12 @@ export function searchNotice({ t }: Texts, meta: PageMeta | undefined): Html | n
   return notice('neutral', html`<p>${t('searchNewest')}</p>`)
 }
 
+/** That the list lacks the entries of cells that do not answer. */
+export function unavailableNotice({ t }: Texts, meta: PageMeta | undefined): Html | null {
+  if (!meta?.unavailableCells) return null
+  return notice('wait', html`<p>${t('opsUnavailableCells', { names: meta.unavailableCells.join(', ') })}</p>`)
+}
+
 export interface Choice {
   value: string
   label: string

@@ -17,6 +17,7 @@ import {
   select,
   table,
   textFilter,
+  unavailableNotice,
 } from './components.ts'
 import { fieldErrors } from './form-input.ts'
 import { isAbout, type Labels } from './issues.ts'
@@ -167,7 +168,7 @@ async function show<Row, Request extends AreaRequest>(screen: ListScreen<Row, Re
 ${introduced.answer}
 ${problemNotice(problem, labels)}
 ${form && folded(screen.filters, request, html`${views}${form}`, problem !== undefined)}
-${searchNotice(texts, meta)}
+${searchNotice(texts, meta)}${unavailableNotice(texts, meta)}
 ${problem ? null : rows.length === 0 ? empty(t(screen.emptyTitle), t(screen.emptyText)) : table(title, columns, rows)}
 ${meta && (rows.length > 0 || meta.hasNext) && pager(texts, path, query, meta)}${outro}`
   return { title, body, http: problem ? 422 : 200 }

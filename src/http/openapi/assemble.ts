@@ -22,6 +22,8 @@ interface DocumentTexts {
   webhooks?: JsonSchema
   /** May have parts already; those of the routes are added. */
   components: Components
+  /** In place of the same in SCHEMAS. */
+  schemas?: JsonSchema
 }
 
 export function assembleDocument(routes: readonly DocumentedRoute[], texts: DocumentTexts): object {
@@ -51,7 +53,7 @@ export function assembleDocument(routes: readonly DocumentedRoute[], texts: Docu
       parameters: { ...(takesKeys && { IdempotencyKey: IDEMPOTENCY_KEY }), ...components.all('parameters') },
       headers: { ...headers, ...(takesKeys && { 'Idempotent-Replayed': replayed }) },
       responses: components.all('responses'),
-      schemas: { ...SCHEMAS, ...withExamples(components, routes) },
+      schemas: { ...SCHEMAS, ...texts.schemas, ...withExamples(components, routes) },
       examples: errorExamples(publicUrl, new Set(routes.flatMap(({ codes }) => codes))),
     },
   }

@@ -4,7 +4,7 @@ import type { OperatorRoute } from '../../kit/http/route.ts'
 import { assembleDocument } from './assemble.ts'
 import { createComponents } from './components.ts'
 import type { DocumentedRoute } from './documented-route.ts'
-import { operatorErrorCodes } from './parts.ts'
+import { OPERATOR_SCHEMAS, operatorErrorCodes } from './parts.ts'
 
 export const OPERATOR_DOCUMENT_PATH = '/admin/v1/openapi.json'
 
@@ -78,6 +78,7 @@ export function operatorDocument(
       },
     },
     components: createComponents(),
+    schemas: OPERATOR_SCHEMAS,
   })
 }
 

@@ -24,6 +24,29 @@ const objectWithOptional = (optional: readonly string[], properties: JsonSchema)
     Object.keys(properties).filter((name) => !optional.includes(name)),
   )
 
+const pageMeta = (optional: JsonSchema = {}): JsonSchema => ({
+  description: 'Which page of the list this is, and whether there are more.',
+  ...objectWithOptional(['archivedBefore', ...Object.keys(optional)], {
+    page: { type: 'integer', minimum: 1, description: 'The number of this page, from 1.' },
+    limit: { type: 'integer', minimum: 1, description: 'The number of records that a page may have.' },
+    total: {
+      type: 'integer',
+      minimum: 0,
+      description: 'The number of records of the list. Exact up to 10,000, of a search up to 500.',
+    },
+    totalIsCapped: { type: 'boolean', description: 'Whether there are more records than total.' },
+    pageCount: { type: 'integer', minimum: 0, description: 'The number of pages that total makes.' },
+    hasNext: { type: 'boolean', description: 'Whether there is a page after this one.' },
+    hasPrevious: { type: 'boolean', description: 'Whether there is a page before this one.' },
+    nextCursor: {
+      type: ['string', 'null'],
+      description: 'Send it as `cursor` to read the next page. Null on the last page.',
+    },
+    archivedBefore: { type: 'string', description: 'Older ones are archived.' },
+    ...optional,
+  }),
+})
+
 export const SCHEMAS: JsonSchema = {
   Error: object({
     status: { type: 'string', const: 'error', description: 'Always error; a success has success.' },
@@ -58,30 +81,22 @@ export const SCHEMAS: JsonSchema = {
   ErrorType: text('The family of the code.', {
     enum: [...new Set(Object.values(API_ERRORS).map((facts) => facts.type))],
   }),
-  PageMeta: {
-    description: 'Which page of the list this is, and whether there are more.',
-    ...objectWithOptional(['archivedBefore'], {
-      page: { type: 'integer', minimum: 1, description: 'The number of this page, from 1.' },
-      limit: { type: 'integer', minimum: 1, description: 'The number of records that a page may have.' },
-      total: {
-        type: 'integer',
-        minimum: 0,
-        description: 'The number of records of the list. Exact up to 10,000, of a search up to 500.',
-      },
-      totalIsCapped: { type: 'boolean', description: 'Whether there are more records than total.' },
-      pageCount: { type: 'integer', minimum: 0, description: 'The number of pages that total makes.' },
-      hasNext: { type: 'boolean', description: 'Whether there is a page after this one.' },
-      hasPrevious: { type: 'boolean', description: 'Whether there is a page before this one.' },
-      nextCursor: {
-        type: ['string', 'null'],
-        description: 'Send it as `cursor` to read the next page. Null on the last page.',
-      },
-      archivedBefore: { type: 'string', description: 'Older ones are archived.' },
-    }),
-  },
+  PageMeta: pageMeta(),
 }
 
 const header = (description: string, type = 'string') => ({ description, schema: { type } })
+
+/** Those that the operators' document has in place of the same in SCHEMAS. */
+export const OPERATOR_SCHEMAS: JsonSchema = {
+  PageMeta: pageMeta({
+    unavailableCells: {
+      type: 'array',
+      items: { type: 'string' },
+      description:
+        'The names of the cells that do not answer: `data` and `total` lack their records. Absent if every cell answers.',
+    },
+  }),
+}
 
 export const HEADERS: JsonSchema = {
   'X-Request-Id': header(

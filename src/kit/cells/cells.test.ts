@@ -170,7 +170,7 @@ describe('work for a merchant that is moved meanwhile', () => {
   })
 
   it('finds a value of the old cell where its merchant is now', async () => {
-    const places = { ...cells, of: async () => 1 }
+    const places = { ...cells, nameOf: String, of: async () => 1 }
     const find = async () => (currentCell() === 1 ? 'a1' : undefined)
     assert.equal(await inCellOfValue(places, 0, find, async () => currentCell()), 1)
     assert.equal(

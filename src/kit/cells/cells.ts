@@ -54,7 +54,7 @@ type Numbers = Pick<Cells, 'numbers'>
 /** Where merchants are. */
 export type CellMap = Pick<Cells, 'numbers' | 'of'>
 /** Where merchants are, and where they were. */
-export type CellHistory = Pick<Cells, 'numbers' | 'of' | 'successorsOf'>
+export type CellHistory = Pick<Cells, 'numbers' | 'nameOf' | 'of' | 'successorsOf'>
 
 export const areSeveral = ({ numbers }: Numbers = ONE_CELL) => numbers.length > 1
 
@@ -124,13 +124,43 @@ export async function inCellOfValue<Result>(
   return cellContext.run({ cell, isOfMerchant: true }, work)
 }
 
-/** Runs the work once in each cell, for what operators read. The results are in the order of the cells. */
+/** Runs the work once in each cell, or in some, for what operators read. The results are in the order of the cells. */
 export function inEveryCell<Result>(
   { numbers }: Numbers = ONE_CELL,
   work: (cell: number) => Promise<Result>,
+  some = numbers,
 ): Promise<Result[]> {
   if (numbers.length === 1) return Promise.all([work(0)])
-  return Promise.all(numbers.map((cell) => runInCell(cell, () => work(cell))))
+  return Promise.all(some.map((cell) => runInCell(cell, () => work(cell))))
+}
+
+export interface CellAnswers<Result> {
+  /** In the order of the cells. */
+  results: Result[]
+  /** The cells that do not answer. */
+  unavailable: readonly number[]
+}
+
+/** Runs the work once in each cell, or in some. With one cell, or if none answers, it fails as its work does. */
+export async function askEveryCell<Result>(
+  cells: Numbers = ONE_CELL,
+  work: (cell: number) => Promise<Result>,
+  some = cells.numbers,
+): Promise<CellAnswers<Result>> {
+  if (!areSeveral(cells)) return { results: await inEveryCell(cells, work), unavailable: [] }
+  const ask = (cell: number) =>
+    work(cell).then(
+      (result) => ({ cell, result }),
+      (error: unknown) => {
+        if (error instanceof DbUnavailable) return { cell, error }
+        throw error
+      },
+    )
+  const attempts = await inEveryCell(cells, ask, some)
+  const results = attempts.flatMap((attempt) => ('result' in attempt ? [attempt.result] : []))
+  const failed = attempts.filter((attempt) => 'error' in attempt)
+  if (results.length === 0) throw failed[0]?.error
+  return { results, unavailable: failed.map(({ cell }) => cell) }
 }
 
 /** Runs the work once in each cell that answers. With one cell, or if none answers, it fails as its work does. */
@@ -138,19 +168,7 @@ export async function inEveryUpCell<Result>(
   cells: Numbers = ONE_CELL,
   work: (cell: number) => Promise<Result>,
 ): Promise<Result[]> {
-  if (!areSeveral(cells)) return inEveryCell(cells, work)
-  const attempts = await inEveryCell(cells, (cell) =>
-    work(cell).then(
-      (result) => ({ result }),
-      (error: unknown) => {
-        if (error instanceof DbUnavailable) return { error }
-        throw error
-      },
-    ),
-  )
-  const found = attempts.flatMap((attempt) => ('result' in attempt ? [attempt.result] : []))
-  if (found.length > 0) return found
-  throw attempts.find((attempt) => 'error' in attempt)?.error
+  return (await askEveryCell(cells, work)).results
 }
 
 /** Loads one value for each merchant, in their order, with one call in each of their cells. */

@@ -38,6 +38,8 @@ export interface CountedRows<Row> {
   isPartial?: boolean
   /** The list has looked no further than this row, and there may be more: the next page begins after it. */
   lookedTo?: { at: Date; id: string }
+  /** Of a list over every cell: the names of those that do not answer. */
+  unavailableCells?: string[]
 }
 
 export interface Page<Row> {
@@ -92,7 +94,7 @@ export function pageOf<Row extends { id: string; createdAt: Date }>(
   signer: Signer,
   scope: string,
   window: ListWindow,
-  { rows, counted, isPartial = false, lookedTo }: CountedRows<Row>,
+  { rows, counted, isPartial = false, lookedTo, unavailableCells = [] }: CountedRows<Row>,
 ): Page<Row> {
   const shown = rows.slice(0, window.limit)
   const last = shown.at(-1)
@@ -111,6 +113,7 @@ export function pageOf<Row extends { id: string; createdAt: Date }>(
       hasNext: position !== undefined,
       hasPrevious: window.page > 1,
       nextCursor: position ? signCursor(signer, scope, position) : null,
+      ...(unavailableCells.length > 0 && { unavailableCells }),
     },
   }
 }

@@ -1,7 +1,7 @@
 // The lists of operators: over all merchants, in one order, with keyset pagination.
 
-import { COUNT_CAP } from '../../../core/page.ts'
-import { areSeveral, type Cells, inEveryCell } from '../../cells/cells.ts'
+import { COUNT_CAP, type PageMeta } from '../../../core/page.ts'
+import { areSeveral, askEveryCell, type CellAnswers, type Cells } from '../../cells/cells.ts'
 import { type Statement, sql, type Tx } from '../db.ts'
 import type { CountedRows, ListWindow } from '../pagination.ts'
 
@@ -63,30 +63,39 @@ interface ListedRow {
   createdAt: Date
 }
 
-/** A list over every cell: the pages of all of them from the same position, merged in their order. */
+type NamedCells = Pick<Cells, 'numbers' | 'nameOf'>
+
+/** A list over every cell that answers: the pages of all of them from the same position, merged in their order. */
 export async function listOverCells<Row extends ListedRow>(
-  cells: Pick<Cells, 'numbers'> | undefined,
+  cells: NamedCells | undefined,
   window: ListWindow,
   list: (window: ListWindow) => Promise<CountedRows<Row>>,
 ): Promise<CountedRows<Row>> {
-  if (!areSeveral(cells)) return list(window)
-  return listOverDatabases(window, (part) => inEveryCell(cells, () => list(part)))
+  if (!cells || !areSeveral(cells)) return list(window)
+  return listOverDatabases(cells, window, (part) => askEveryCell(cells, () => list(part)))
 }
 
 /** Merges the pages that each database has from the same position. */
 export async function listOverDatabases<Row extends ListedRow>(
+  { nameOf }: Pick<Cells, 'nameOf'>,
   window: ListWindow,
-  list: (window: ListWindow) => Promise<CountedRows<Row>[]>,
+  list: (window: ListWindow) => Promise<CellAnswers<CountedRows<Row>>>,
 ): Promise<CountedRows<Row>> {
   const { limit, offset, order } = window
-  const parts = await list({ ...window, limit: limit + offset, offset: 0 })
+  const { results, unavailable } = await list({ ...window, limit: limit + offset, offset: 0 })
   return {
     rows: mergeRows(
-      parts.map(({ rows }) => rows),
+      results.map(({ rows }) => rows),
       order,
     ).slice(offset, offset + limit + 1),
-    counted: parts.reduce((sum, { counted }) => sum + counted, 0),
+    counted: results.reduce((sum, { counted }) => sum + counted, 0),
+    unavailableCells: unavailable.map(nameOf),
   }
+}
+
+/** The cells that have answered for this page. */
+export function answeredFor({ numbers, nameOf }: NamedCells, { unavailableCells = [] }: PageMeta): number[] {
+  return numbers.filter((cell) => !unavailableCells.includes(nameOf(cell)))
 }
 
 /** Like the index of a list: by time, then by id. */
