@@ -9,6 +9,7 @@ import {
   countMerchantsByCell,
   type DueCopy,
   findDueCopy,
+  findMerchantCells,
   finishCopy,
   listCellRows,
   listDueCopies,
@@ -24,6 +25,8 @@ export interface Placement {
   /** The cell for a new merchant: the one with this name, or the active one with the fewest merchants. */
   choose(name?: string): Promise<number>
   copy(row: MerchantRow, cell: number): Promise<void>
+  /** The names of the cells of these merchants, in their order. */
+  cellNamesOf(merchantIds: readonly string[]): Promise<string[]>
   /** Copies the row of a merchant that is to be moved there. */
   copyMerchant(merchantId: string, cell: number): Promise<void>
   /** Copies the changed row of the merchant. An error is logged: a job repeats it. */
@@ -67,6 +70,7 @@ export function createPlacement(app: Needs): Placement | null {
   return {
     choose: (name) => chooseCell(app, name),
     copy,
+    cellNamesOf: async (merchantIds) => (await findMerchantCells(db, merchantIds)).map(cells.nameOf),
     copyMerchant: async (merchantId, cell) => {
       const row = await findMerchant(db, merchantId)
       if (row) await copy(row, cell)

@@ -39,7 +39,7 @@ const merchantRoutes = (app: MerchantsApp): OperatorRoute[] => [
     errors: [],
     examples: { body: MERCHANT_BODY_EXAMPLE, data: MERCHANT_EXAMPLE },
     handle: async ({ body }) =>
-      created('Merchant created.', serializeMerchant(await createMerchant(app, body))),
+      created('Merchant created.', await serialize(app, await createMerchant(app, body))),
   }),
   operatorRoute({
     method: 'GET',
@@ -52,7 +52,7 @@ const merchantRoutes = (app: MerchantsApp): OperatorRoute[] => [
     errors: [],
     handle: async ({ query }) => {
       const { items, meta } = await listMerchants(app, query)
-      return listed('Merchants.', items.map(serializeMerchant), meta)
+      return listed('Merchants.', await serializeAll(app, items), meta)
     },
   }),
   operatorRoute({
@@ -64,7 +64,8 @@ const merchantRoutes = (app: MerchantsApp): OperatorRoute[] => [
     params: UuidParams,
     response: { http: 200, data: MerchantRecord },
     errors: ['merchant_not_found'],
-    handle: async ({ params }) => ok('Merchant.', serializeMerchant(await requireMerchant(app, params.uuid))),
+    handle: async ({ params }) =>
+      ok('Merchant.', await serialize(app, await requireMerchant(app, params.uuid))),
   }),
   operatorRoute({
     method: 'PATCH',
@@ -79,7 +80,7 @@ const merchantRoutes = (app: MerchantsApp): OperatorRoute[] => [
     errors: ['merchant_not_found'],
     examples: { body: { name: 'Kahawa House Ltd' } },
     handle: async ({ params, body }) =>
-      ok('Merchant changed.', serializeMerchant(await updateMerchant(app, params.uuid, body))),
+      ok('Merchant changed.', await serialize(app, await updateMerchant(app, params.uuid, body))),
   }),
   operatorRoute({
     method: 'POST',
@@ -92,7 +93,7 @@ const merchantRoutes = (app: MerchantsApp): OperatorRoute[] => [
     response: { http: 200, data: MerchantRecord },
     errors: ['merchant_not_found'],
     handle: async ({ params }) =>
-      ok('Merchant suspended.', serializeMerchant(await suspendMerchant(app, params.uuid))),
+      ok('Merchant suspended.', await serialize(app, await suspendMerchant(app, params.uuid))),
   }),
   operatorRoute({
     method: 'POST',
@@ -104,7 +105,7 @@ const merchantRoutes = (app: MerchantsApp): OperatorRoute[] => [
     response: { http: 200, data: MerchantRecord },
     errors: ['merchant_not_found'],
     handle: async ({ params }) =>
-      ok('Merchant activated.', serializeMerchant(await activateMerchant(app, params.uuid))),
+      ok('Merchant activated.', await serialize(app, await activateMerchant(app, params.uuid))),
   }),
 ]
 
@@ -122,9 +123,17 @@ const invariantsRoute = (checkInvariants: () => Promise<Invariant[]>): OperatorR
     handle: async () => ok('Invariants.', await checkInvariants()),
   })
 
-const serializeMerchant = ({ id, ...merchant }: ManagedMerchant) => ({
-  uuid: id,
-  ...merchant,
-  createdAt: merchant.createdAt.toISOString(),
-  updatedAt: merchant.updatedAt.toISOString(),
-})
+async function serialize(app: MerchantsApp, merchant: ManagedMerchant) {
+  return (await serializeAll(app, [merchant]))[0]
+}
+
+async function serializeAll({ placement }: MerchantsApp, merchants: readonly ManagedMerchant[]) {
+  const cells = await placement?.cellNamesOf(merchants.map(({ id }) => id))
+  return merchants.map(({ id, createdAt, updatedAt, ...merchant }, index) => ({
+    uuid: id,
+    ...merchant,
+    ...(cells && { cell: cells[index] }),
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+  }))
+}

@@ -281,6 +281,9 @@ export const MerchantRecord = namedObject(
       description: 'suspended: its keys are refused, and it collects nothing, also at open checkouts.',
     }),
     settings: SettingsRecord,
+    cell: Type.Optional(
+      text('The cell that has its data. Absent while all merchants are in one database.', 'main'),
+    ),
     createdAt: CreatedAt,
     updatedAt: UpdatedAt,
   },

@@ -37,7 +37,7 @@ export interface MerchantsApp {
   /** The gateways that routing rules may name; absent: any name. */
   gatewayNames?: readonly string[]
   /** Absent or null where all merchants are in one database. */
-  placement?: Pick<Placement, 'choose' | 'copy' | 'copyChange'> | null
+  placement?: Pick<Placement, 'choose' | 'copy' | 'copyChange' | 'cellNamesOf'> | null
 }
 
 export interface ManagedMerchant extends Merchant {

@@ -17,7 +17,7 @@ import { CASES, dataOf, OPERATOR_CASES } from '../support/cases.ts'
 import { cellsCommand } from '../support/cells.ts'
 import { CLUSTER_URL } from '../support/cluster.ts'
 import { startConsumer } from '../support/consumer.ts'
-import { signInAs } from '../support/dashboard.ts'
+import { signInAs, signInAsOperator } from '../support/dashboard.ts'
 import { testDatabaseUrl } from '../support/database.ts'
 import { makeLink, payAt } from '../support/links.ts'
 import { makeOneOfEverything } from '../support/one-of-everything.ts'
@@ -215,6 +215,7 @@ describe('two cells', () => {
 
 describe('the register of cells', () => {
   const cowry = cellsCommand(service, ADMIN_TOKEN)
+  const merchantsCommand = cellsCommand(service, ADMIN_TOKEN, 'merchants')
 
   it('is shown by the command line, with what each cell has and whether it is up', async () => {
     for (const args of [['list'], ['status']]) {
@@ -225,6 +226,26 @@ describe('the register of cells', () => {
     }
     const { out } = await cowry('list', '--json')
     assert.deepEqual(Object.keys(JSON.parse(out).data[0]), ['name', 'state', 'merchants', 'refused', 'isUp'])
+  })
+
+  it('is named with each merchant: in the API, by the command line and on its page', async () => {
+    const operator = await signInAsOperator(service)
+    const listed = dataOf(await admin.get('/admin/v1/merchants?limit=100'))
+    for (const { uuid, cell } of shops) {
+      const name = cells.nameOf(cell)
+      assert.equal(dataOf(await admin.get(`/admin/v1/merchants/${uuid}`)).cell, name)
+      assert.equal(listed.find((one: { uuid: string }) => one.uuid === uuid).cell, name)
+      assert.match(
+        (await merchantsCommand('list', '--limit', '100')).out,
+        new RegExp(`^${uuid} .* ${name} `, 'm'),
+      )
+      assert.match(
+        (await operator.get(`/ops/merchants/${uuid}`)).text,
+        new RegExp(`<dt>Cell</dt><dd><code>${name}<`),
+      )
+    }
+    const created = dataOf(await admin.post('/admin/v1/merchants', { name: 'Placed', cell: 'cell-1' }))
+    assert.equal(created.cell, 'cell-1')
   })
 
   it('activates no cell that a running process does not know, and names the process', async () => {

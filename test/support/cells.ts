@@ -26,16 +26,16 @@ export const ONE_DATABASE = { skip: TEST_CELLS === 1 ? false : 'it is about one 
 /** For a test that moves merchants: a cell on Citus refuses it. */
 export const plainAddress = (t: Cleanup) => async (url: string) => (CLUSTER_URL ? testDatabaseUrl(t) : url)
 
-/** Runs `cowry cells` against the service. */
+/** Runs `cowry cells`, or another command, against the service. */
 export const cellsCommand =
-  (service: { url: string }, adminToken: string) =>
+  (service: { url: string }, adminToken: string, command = 'cells') =>
   async (...args: string[]) => {
     let out = ''
     const take = (text: string) => {
       out += text
     }
     const env = { COWRY_URL: service.url, COWRY_ADMIN_TOKEN: adminToken }
-    const code = await runCommandLine(['cells', ...args], { terminal: { out: take, err: take }, env })
+    const code = await runCommandLine([command, ...args], { terminal: { out: take, err: take }, env })
     return { code, out }
   }
 

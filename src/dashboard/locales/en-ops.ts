@@ -4,6 +4,7 @@ export const EN_OPS = {
   opsBrand: 'Operators',
   opsSignInTitle: 'Sign in as an operator',
   opsStateTitle: 'State',
+  opsCell: 'Cell',
   opsUnavailableCells: 'The cells {names} do not answer. What they have is missing here.',
   opsJobsTitle: 'Background jobs',
   opsJob: 'Job',

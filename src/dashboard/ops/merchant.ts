@@ -63,11 +63,15 @@ ${query.done === 'saved' && notice('good', html`<p>${t('done_saved')}</p>`)}${re
 const refused = (request: AreaRequest) => (problem: ApiError) =>
   showMerchant(request, { body: notice('bad', html`<p>${problem.message}</p>`), http: 422 })
 
-function summary({ uuid, mode, createdAt, updatedAt, settings }: Merchant, { texts }: AreaRequest): Html {
+function summary(
+  { uuid, mode, cell, createdAt, updatedAt, settings }: Merchant,
+  { texts }: AreaRequest,
+): Html {
   const { t } = texts
   return html`<section class="card">${facts([
     ['UUID', html`<code>${uuid}</code>`],
     [t('opsMode'), texts.word('mode', mode)],
+    [t('opsCell'), cell !== undefined && html`<code>${cell}</code>`],
     [t('created'), texts.time(createdAt)],
     [t('opsChanged'), texts.time(updatedAt)],
     [t('opsRouting'), settings.routing.length > 0 && html`<code>${JSON.stringify(settings.routing)}</code>`],

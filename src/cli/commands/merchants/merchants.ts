@@ -17,6 +17,8 @@ interface Merchant {
   name: string
   status: string
   baseCurrency: string
+  /** Where there are several cells. */
+  cell?: string
   createdAt: string
 }
 
@@ -67,12 +69,11 @@ async function change(shell: Shell, options: JsonOption, path: string, body?: ob
 }
 
 function renderMerchants(merchants: Merchant[]): string {
-  const rows = merchants.map(({ uuid, name, status, baseCurrency, createdAt }) => [
-    uuid,
-    name,
-    status,
-    baseCurrency,
-    createdAt,
-  ])
-  return renderTable(['UUID', 'NAME', 'STATUS', 'CURRENCY', 'CREATED'], rows)
+  const cellOf = ({ cell }: Merchant) => (cell === undefined ? [] : [cell])
+  const rows = merchants.map((one) => {
+    const { uuid, name, status, baseCurrency, createdAt } = one
+    return [uuid, name, status, baseCurrency, ...cellOf(one), createdAt]
+  })
+  const hasCells = merchants.some(({ cell }) => cell !== undefined)
+  return renderTable(['UUID', 'NAME', 'STATUS', 'CURRENCY', ...(hasCells ? ['CELL'] : []), 'CREATED'], rows)
 }

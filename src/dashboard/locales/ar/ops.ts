@@ -2,6 +2,7 @@ export const AR_OPS = {
   opsBrand: 'المشغّلون',
   opsSignInTitle: 'تسجيل الدخول كمشغّل',
   opsStateTitle: 'الوضع',
+  opsCell: 'الخلية',
   opsUnavailableCells: 'الخلايا {names} لا تستجيب. ما لديها غير معروض هنا.',
   opsJobsTitle: 'مهام الخلفية',
   opsJob: 'المهمة',

@@ -2,6 +2,7 @@ export const FR_OPS = {
   opsBrand: 'Opérateurs',
   opsSignInTitle: 'Connexion des opérateurs',
   opsStateTitle: 'État',
+  opsCell: 'Cellule',
   opsUnavailableCells: 'Les cellules {names} ne répondent pas. Leurs entrées manquent ici.',
   opsJobsTitle: 'Tâches de fond',
   opsJob: 'Tâche',

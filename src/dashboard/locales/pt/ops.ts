@@ -2,6 +2,7 @@ export const PT_OPS = {
   opsBrand: 'Operadores',
   opsSignInTitle: 'Entrar como operador',
   opsStateTitle: 'Situação',
+  opsCell: 'Célula',
   opsUnavailableCells: 'As células {names} não respondem. O que têm falta aqui.',
   opsJobsTitle: 'Tarefas em segundo plano',
   opsJob: 'Tarefa',

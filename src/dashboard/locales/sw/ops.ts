@@ -2,6 +2,7 @@ export const SW_OPS = {
   opsBrand: 'Waendeshaji',
   opsSignInTitle: 'Ingia kama mwendeshaji',
   opsStateTitle: 'Hali ya mfumo',
+  opsCell: 'Seli',
   opsUnavailableCells: 'Seli {names} hazijibu. Data yake haipo hapa.',
   opsJobsTitle: 'Kazi za nyuma',
   opsJob: 'Kazi',
