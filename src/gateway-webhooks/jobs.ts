@@ -1,6 +1,6 @@
 import type { Job } from '../kit/jobs.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { purgeGatewayWebhooks, retryGatewayWebhooks } from './receive.ts'
+import { purgeGatewayWebhooks, retryGatewayWebhooks } from './retry.ts'
 
 export function gatewayWebhookJobs(app: PaymentsApp): Job[] {
   return [

@@ -18,7 +18,7 @@ export interface GatewayWebhook {
 
 // Late payments are accepted, so a declined attempt is polled too. A paid attempt is polled only for a dispute or a report: a
 // repeated success webhook costs no status check.
-const wakeCondition = (checksPaid: string) => `(
+export const wakeCondition = (checksPaid: string) => `(
     a.status in ('started', 'awaiting_customer', 'declined', 'requires_review')
     or (a.status in ('succeeded', 'duplicate_success') and ${checksPaid})
   )`
@@ -126,74 +126,17 @@ export async function saveReport(
   return firstRow(db, saveReportStatement, [gateway, accountId, key, text, isFinal])
 }
 
-// Exponential backoff: the delay equals the age. This covers a webhook that is a minute early and one after a restored
-// backup; a webhook about another system's payment costs a dozen lookups.
-const retryUnmatchedWebhooksStatement = sql<{ isHandled: boolean }>`
-with due as (
-  select
-    id, gateway, account_id, gateway_key, gateway_reference, checks_paid, received_at,
-    $1::timestamptz + greatest($1::timestamptz - received_at, interval '1 minute') as retry_at
-  from gateway_webhooks
-  where due_at <= $1
-  order by due_at
-  limit $3
-  for update skip locked
-),
-matched as (
-  select d.id as webhook_id, d.checks_paid, a.merchant_id, a.id
-  from due d
-  join attempts a
-    on a.gateway_key = d.gateway_key
-    and a.gateway = d.gateway
-    and a.account_id is not distinct from d.account_id
-  union all
-  select d.id as webhook_id, d.checks_paid, a.merchant_id, a.id
-  from due d
-  join attempts a
-    on a.gateway_reference = d.gateway_reference
-    and a.gateway = d.gateway
-    and a.account_id is not distinct from d.account_id
-),
-woken as (
-  update attempts a
-  set due_at = $1, polls = 0
-  from matched k
-  where a.merchant_id = k.merchant_id
-    and a.id = k.id
-    and ${wakeCondition('k.checks_paid')}
-    and (a.due_at is null or a.due_at > $1)
-)
-update gateway_webhooks e
-set
-  handled_at = case when k.id is not null then $1 end,
-  due_at = case when k.id is null and d.received_at > $2 then d.retry_at end
-from due d
-left join matched k on k.webhook_id = d.id
-where e.id = d.id
-returning e.handled_at is not null as "isHandled"`
+const selectMerchantsByReference = sql<{ merchantId: string }>`
+select distinct merchant_id as "merchantId"
+from attempts
+where gateway_reference = $3 and gateway = $1 and account_id is not distinct from $2`
 
-/** Retries webhooks whose attempt was not found. Webhooks received before `expiredBefore` are not retried again. */
-export async function retryUnmatchedWebhooks(
+/** Whose attempts the provider names by this id. */
+export async function findMerchantsByReference(
   db: Db,
-  now: Date,
-  expiredBefore: Date,
-  limit: number,
-): Promise<number> {
-  return (await db.query(retryUnmatchedWebhooksStatement, [now, expiredBefore, limit])).length
-}
-
-const purgeWebhooksBeforeStatement = sql<unknown>`
-with old as materialized (
-  select id
-  from gateway_webhooks
-  where received_at < $1
-  limit 1000
-)
-delete from gateway_webhooks e
-using old
-where e.id = old.id
-returning 1`
-
-export async function purgeWebhooksBefore(db: Db, before: Date): Promise<number> {
-  return (await db.query(purgeWebhooksBeforeStatement, [before])).length
+  { gateway, accountId }: Pick<GatewayWebhook, 'gateway' | 'accountId'>,
+  reference: string,
+): Promise<string[]> {
+  const found = await db.query(selectMerchantsByReference, [gateway, accountId, reference])
+  return found.map(({ merchantId }) => merchantId)
 }

@@ -2,15 +2,23 @@
 // the status at the gateway. The content of a webhook is never trusted, and only the report of a connector is stored.
 
 import { isUuid } from '../core/ids.ts'
-import { inCellOf, inCellOfValue, inNamedCell, ONE_CELL } from '../kit/cells/cells.ts'
+import { sanitizeText } from '../core/sanitize-text.ts'
+import {
+  areSeveral,
+  askEveryCell,
+  inCellForOne,
+  inCellOf,
+  inCellOfValue,
+  ONE_CELL,
+} from '../kit/cells/cells.ts'
 import { cellOfUuid } from '../kit/cells/values.ts'
-import { addMs } from '../kit/clock.ts'
+import { DbUnavailable } from '../kit/db/db.ts'
 import type { GatewayWebhookRoute } from '../kit/http/route.ts'
 import { createIntervalLog } from '../kit/observability/log-interval.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { findMerchantByGatewayKey } from '../payments/find.ts'
 import { CALLBACK_PATH, type CallbackSubject, INSTANCE_SCOPE } from '../secrets/callback-paths.ts'
-import { purgeWebhooksBefore, retryUnmatchedWebhooks } from './queries.ts'
+import { findMerchantsByReference } from './queries.ts'
 import { provesKey, type ReceivedWebhook, saveRefundCallback, saveWebhook } from './save.ts'
 
 type RouteInput = Parameters<GatewayWebhookRoute['handle']>[0]
@@ -51,27 +59,47 @@ export function gatewayWebhookRoutes(app: PaymentsApp): GatewayWebhookRoute[] {
   }))
 }
 
-/**
- * In the cell of the merchant in the path, or in the one that our key names. A provider's own id names none: then every cell
- * looks for it, and keeps the webhook for later as if it were the only one.
- */
+/** In the cell of the merchant in the path, or in the one that our key names. A provider's own id names none. */
 async function saveInCell(
   app: PaymentsApp,
   merchantId: string | null,
   received: ReceivedWebhook,
 ): Promise<void> {
   const { parsed } = received
-  const save = async (): Promise<boolean> => {
+  const save = async (): Promise<void> => {
     if (parsed.kind === 'own_refund') await saveRefundCallback(app, received, parsed)
-    return parsed.kind !== 'payment' || saveWebhook(app, received, parsed)
+    if (parsed.kind === 'payment') await saveWebhook(app, received, parsed)
   }
-  if (merchantId !== null) return void (await inCellOf(app.cells, merchantId, save))
+  if (merchantId !== null) return inCellOf(app.cells, merchantId, save)
   if ('key' in parsed && parsed.key !== undefined) {
     const { key } = parsed
     const findMerchant = () => findMerchantByGatewayKey(app.db, key)
-    return void (await inCellOfValue(app.cells, cellOfUuid(key), findMerchant, save))
+    return inCellOfValue(app.cells, cellOfUuid(key), findMerchant, save)
   }
-  for (const cell of (app.cells ?? ONE_CELL).numbers) if (await inNamedCell(app.cells, cell, save)) return
+  if (parsed.kind === 'payment') await saveByReference(app, received, parsed.gatewayReference, save)
+}
+
+/**
+ * Every cell looks for the provider's id. If none has it, each keeps the webhook for later; one that does not answer may have
+ * it, and then the provider must send it again.
+ */
+async function saveByReference(
+  app: PaymentsApp,
+  { name: gateway, accountId }: ReceivedWebhook,
+  reference: string,
+  save: () => Promise<void>,
+): Promise<void> {
+  const { cells = ONE_CELL, db } = app
+  if (!areSeveral(cells)) return save()
+  const { results, unavailable } = await askEveryCell(cells, () =>
+    findMerchantsByReference(db, { gateway, accountId }, sanitizeText(reference)),
+  )
+  const merchantIds = new Set(results.flat())
+  // A merchant that is moved has copies: it is woken where it works.
+  for (const merchantId of merchantIds) await inCellOf(cells, merchantId, save)
+  if (merchantIds.size > 0) return
+  if (unavailable.length > 0) throw new DbUnavailable(new Error(`the cells ${unavailable} do not answer`))
+  for (const cell of cells.numbers) await inCellForOne(cell, save)
 }
 
 /** Undefined if the path cannot be one of ours. */
@@ -120,25 +148,4 @@ async function verifySender(
 function isWithin(callback: CallbackSubject | null, parsed: ReceivedWebhook['parsed']): boolean {
   if (callback === null || callback.kind === 'account' || parsed.kind === 'ignored') return true
   return provesKey(callback, parsed)
-}
-
-const MINUTE_MS = 60_000
-const DAY_MS = 24 * 60 * MINUTE_MS
-
-const RETRY_BATCH_SIZE = 200
-
-// After three days the payment is not expected any more; the webhook is kept but not matched again.
-const RETRY_PERIOD_MS = 3 * DAY_MS
-
-export function retryGatewayWebhooks(app: PaymentsApp): Promise<number> {
-  const now = app.clock.now()
-  return retryUnmatchedWebhooks(app.db, now, addMs(now, -RETRY_PERIOD_MS), RETRY_BATCH_SIZE)
-}
-
-// Some providers sign no timestamp, so a captured webhook can be replayed at any time. Within the retention a replay
-// polls only the refunds of the payment; after the purge also the payment, if it is unpaid or the webhook is of a dispute.
-const RETENTION_MS = 400 * DAY_MS
-
-export function purgeGatewayWebhooks(app: PaymentsApp): Promise<number> {
-  return purgeWebhooksBefore(app.db, addMs(app.clock.now(), -RETENTION_MS))
 }

@@ -26,16 +26,16 @@ const KEY_RETRY_MS = 60_000
 // The answer of our own call, with the provider's id, is stored within seconds.
 const REFERENCE_RETRY_MS = 5_000
 
-/** Stores a webhook about a payment and makes its attempt due. False if it is not known here. */
+/** Stores a webhook about a payment and makes its attempt due. */
 export async function saveWebhook(
   app: PaymentsApp,
   received: ReceivedWebhook,
   parsed: Payment,
-): Promise<boolean> {
+): Promise<void> {
   const { name: gateway, accountId } = received
   const { key, isDispute, isRefund } = parsed
   // Our keys are UUIDs; any other key belongs to another system that shares the gateway account.
-  if (key !== undefined && !isUuid(key)) return true
+  if (key !== undefined && !isUuid(key)) return
   const now = app.clock.now()
   await app.failpoints.hit('gateway_webhook.before_save')
   const report = key === undefined ? null : await saveHints(app, received, parsed)
@@ -56,7 +56,6 @@ export async function saveWebhook(
   await app.failpoints.hit('gateway_webhook.after_save')
   for (const one of key === undefined ? keys : [key])
     await app.wakeRefunds({ gateway, accountId, key: one, isRefund })
-  return keys.length > 0
 }
 
 /** Before the attempt is made due, so that the status check uses them. Returns its report if that is stored. */

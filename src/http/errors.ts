@@ -2,7 +2,7 @@
 // and every other error is a 500 whose details go only to the log.
 
 import { API_ERRORS, ApiError } from '../core/errors.ts'
-import { DbUnavailable } from '../kit/db/db.ts'
+import { DbUnavailable, movedMerchantOf } from '../kit/db/db.ts'
 
 export interface ErrorResponse {
   http: number
@@ -23,7 +23,10 @@ export interface FailedRequest {
  */
 export function apiErrorFor(error: unknown, bodyLimit: number): ApiError | undefined {
   if (error instanceof ApiError) return error
-  if (error instanceof DbUnavailable) return new ApiError('temporarily_unavailable', { cause: error })
+  // A process has died while it moved the merchant, and another one goes on.
+  const isMoving = movedMerchantOf(error) !== undefined
+  if (error instanceof DbUnavailable || isMoving)
+    return new ApiError('temporarily_unavailable', { cause: error })
   return apiErrorForFramework(error, bodyLimit)
 }
 

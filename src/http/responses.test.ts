@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import pg from 'pg'
 import { Type } from 'typebox'
 import { fakeShell, read, THING } from '../../test/support/fake-shell.ts'
 import { API_ERRORS, ApiError, type ApiErrorCode } from '../core/errors.ts'
@@ -146,6 +147,14 @@ describe('an error response', () => {
     assert.equal(response.headers['retry-after'], '1')
     assert.doesNotMatch(response.body, /secret host/)
     assert.equal(lines.filter((line) => line.level === 'warn').length, 1)
+  })
+
+  it('is 503 with Retry-After: 1 while a merchant is moved by a process that has died', async () => {
+    const refused = new pg.DatabaseError('the merchant works in another cell', 0, 'error')
+    const error = Object.assign(refused, { code: 'CW001', detail: UUID })
+    const response = await fakeShell({ routes: [routeThatThrows(error)] }).get('/api/v1/throws')
+    assert.equal(response.http, 503)
+    assert.equal(response.headers['retry-after'], '1')
   })
 
   it('is 500 for internal errors, which are logged once with their stack and never shown to the client', async () => {

@@ -7,7 +7,8 @@ import { startAttempt } from '../../src/checkout/start-attempt.ts'
 import { requireCheckoutPayment } from '../../src/checkout/view.ts'
 import type { MethodConsent } from '../../src/consents/consent.ts'
 import { money } from '../../src/core/money.ts'
-import { gatewayWebhookRoutes, retryGatewayWebhooks } from '../../src/gateway-webhooks/receive.ts'
+import { gatewayWebhookRoutes } from '../../src/gateway-webhooks/receive.ts'
+import { retryGatewayWebhooks } from '../../src/gateway-webhooks/retry.ts'
 import type {
   CheckoutChoice,
   ParsedWebhook,

@@ -4,11 +4,8 @@ import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
 import { startAttempt } from '../../src/checkout/start-attempt.ts'
 import { requireCheckoutPayment } from '../../src/checkout/view.ts'
-import {
-  gatewayWebhookRoutes,
-  purgeGatewayWebhooks,
-  retryGatewayWebhooks,
-} from '../../src/gateway-webhooks/receive.ts'
+import { gatewayWebhookRoutes } from '../../src/gateway-webhooks/receive.ts'
+import { purgeGatewayWebhooks, retryGatewayWebhooks } from '../../src/gateway-webhooks/retry.ts'
 import { sql } from '../../src/kit/db/db.ts'
 import { NAME, paid, paymentsRig, STARTED } from '../support/payments-rig.ts'
 

@@ -120,7 +120,11 @@ export async function inCellOfValue<Result>(
       if (merchantId !== undefined) return inCellOf(cells, merchantId, work)
     }
   if (!areSeveral(cells)) return work()
-  const cell = cells.numbers.includes(named) ? named : 0
+  return inCellForOne(cells.numbers.includes(named) ? named : 0, work)
+}
+
+/** Runs the work in the cell, for one merchant that is not known yet: if it works in another cell, the work is repeated there. */
+export function inCellForOne<Result>(cell: number, work: () => Promise<Result>): Promise<Result> {
   return cellContext.run({ cell, isOfMerchant: true }, work)
 }
 

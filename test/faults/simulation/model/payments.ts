@@ -6,7 +6,8 @@ import {
   setOpenReason,
   updateAwaitingCustomer,
 } from '../../../../src/checkout/queries.ts'
-import { retryUnmatchedWebhooks, saveGatewayWebhook } from '../../../../src/gateway-webhooks/queries.ts'
+import { saveGatewayWebhook } from '../../../../src/gateway-webhooks/queries.ts'
+import { retryUnmatchedWebhooks } from '../../../../src/gateway-webhooks/retry-queries.ts'
 import {
   claimPoll,
   endCompletion,
@@ -192,7 +193,9 @@ function retryGatewayWebhooks(access: TableAccess, [now, expireBefore, limit]: r
     const isExpired = timeOf(event.received_at) <= timeOf(expireBefore)
     const due_at = isKnown || isExpired ? null : nextAt
     access.update('gateway_webhooks', event, { handled_at: isKnown ? now : null, due_at })
-    return { isHandled: isKnown }
+    const { gateway, account_id: accountId, event_id: eventId, gateway_key: key } = event
+    const { gateway_reference: gatewayReference, checks_paid: checksPaid } = event
+    return { gateway, accountId, eventId, key, gatewayReference, checksPaid, isHandled: isKnown }
   })
 }
 
