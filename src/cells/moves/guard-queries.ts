@@ -162,7 +162,7 @@ export async function listGuarded(db: Tx, merchantId: string): Promise<string[]>
 }
 
 // Waits for the writers of the table, and they wait for it; so it gives up soon, and is tried again.
-const SHORT_LOCKS = 'set local lock_timeout = 200'
+export const SHORT_LOCKS = 'set local lock_timeout = 200'
 
 /** After it, no transaction is left that has written without the guard. */
 export async function addGuard(tx: Tx, table: MovedTable, merchantId: string): Promise<void> {

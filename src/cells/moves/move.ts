@@ -9,6 +9,7 @@ import { compareCopies } from './compare.ts'
 import { catchUp, copyRows, deleteLateRows } from './copy.ts'
 import { findObstacle } from './copyable.ts'
 import { addGuard, listGuarded, lockMovingState, type MovingState } from './guard-queries.ts'
+import { addMonths, listOldestMonths } from './month-queries.ts'
 import { finishMove, renewLease } from './move-queries.ts'
 import { leaseEnd, MoveRefused, type Run, requireRun, takeOver, untilUnlocked } from './run.ts'
 import { completeSwitch, switchSoon } from './switch.ts'
@@ -66,6 +67,7 @@ async function prepare(run: Run): Promise<void> {
   // A run that died in its pause keeps nothing closed.
   await takeOver(run, source, 'outgoing')
   await takeOver(run, target, 'incoming')
+  await addMissingMonths(run)
   await addGuards(run, target, 'incoming')
   await addGuards(run, source, 'outgoing')
   if (move.toCell !== 0) await app.copyMerchant(move.merchantId, move.toCell)
@@ -92,6 +94,12 @@ async function addGuards({ app, move, tables, signal }: Run, db: Db, state: Movi
     })
   for (const table of tables)
     if (!guarded.includes(table.name)) await untilUnlocked({ app, signal }, () => add(table))
+}
+
+async function addMissingMonths({ app, source, target, tables, signal }: Run): Promise<void> {
+  const names = tables.map(({ name }) => name)
+  for (const oldest of await listOldestMonths(source, names))
+    await untilUnlocked({ app, signal }, () => target.transaction((tx) => addMonths(tx, oldest)))
 }
 
 const RENEW_EVERY_MS = 1_000
