@@ -12,7 +12,7 @@ import { migrate } from '../kit/db/migrate.ts'
 import { requireUsableServer } from '../kit/db/server-check.ts'
 import type { Random } from '../kit/random.ts'
 import { findObstacle, prepareSchema, urlOfSchema } from './citus.ts'
-import { listRefused } from './moves/move-queries.ts'
+import { type HeldMove, listHeld } from './moves/move-queries.ts'
 import {
   insertCell,
   isSameSchema,
@@ -41,6 +41,8 @@ export interface CellState {
   merchants: number
   /** Those whose move to another cell is refused. */
   refused: string[]
+  /** Those whose move has failed, and is tried again. */
+  delayed: string[]
   /** False also if this process was started before the cell was added. */
   isUp: boolean
 }
@@ -173,15 +175,21 @@ export async function listCells(app: CellsApp): Promise<CellState[]> {
   const { cells, unscopedInstanceDb } = app
   const rows = await listCellRows(unscopedInstanceDb)
   const counts = await countMerchantsByCell(unscopedInstanceDb)
-  const refused = await listRefused(unscopedInstanceDb)
+  const held = await listHeld(unscopedInstanceDb)
   const main = { number: 0, name: cells.nameOf(0), state: 'active' as const }
   return Promise.all(
     [main, ...rows].map(async ({ number, name, state }) => ({
       ...{ number, name, state, merchants: counts.get(number) ?? 0 },
-      refused: refused.get(number) ?? [],
+      ...heldOf(held.get(number)),
       isUp: cells.numbers.includes(number) && (await app.probeCell(number)),
     })),
   )
+}
+
+function heldOf(moves: readonly HeldMove[] = []): Pick<CellState, 'refused' | 'delayed'> {
+  const idsOf = (wanted: boolean) =>
+    moves.filter(({ isRefused }) => isRefused === wanted).map(({ merchantId }) => merchantId)
+  return { refused: idsOf(true), delayed: idsOf(false) }
 }
 
 /** New merchants are placed in the cell from now on. */

@@ -21,12 +21,17 @@ const CellRecord = namedObject(
       description:
         'The merchants whose move to another cell is refused, at most 100. Each move has the problem.',
     }),
+    delayed: Type.Array(Type.String({ format: 'uuid' }), {
+      description:
+        'The merchants whose move has failed, mostly because a cell does not answer, and is tried again, at most 100. Others are moved meanwhile.',
+    }),
     isUp: flag('Whether the process that answers can use it now.'),
   },
   { description: 'A database with the data of merchants.' },
 )
 
-const EXAMPLE = { name: 'west-1', state: 'active', merchants: 240, refused: [], isUp: true } as const
+const NONE = { refused: [], delayed: [] }
+const EXAMPLE = { name: 'west-1', state: 'active', merchants: 240, ...NONE, isUp: true } as const
 
 const AddBody = namedObject('AddCellRequest', {
   name: Type.String({ pattern: NAME, description: 'Lower-case letters, digits and hyphens.' }),
@@ -77,7 +82,7 @@ export function cellRoutes(app: CellsApp): OperatorRoute[] {
       },
       handle: async ({ body }) => {
         const cell = await addCell(app, body)
-        return created('Cell added.', toRecord({ ...cell, merchants: 0, refused: [], isUp: false }))
+        return created('Cell added.', toRecord({ ...cell, merchants: 0, ...NONE, isUp: false }))
       },
     }),
     operatorRoute({
@@ -98,7 +103,7 @@ export function cellRoutes(app: CellsApp): OperatorRoute[] {
       operationId: 'cells.drain',
       summary: 'Move every merchant out of a cell',
       description:
-        'No new merchants are placed in it. A job moves its merchants to the active cells, one after another.',
+        'No new merchants are placed in it. A job moves its merchants to the active cells that answer, one after another.',
       params: NameParams,
       response: { http: 200, data: CellRecord },
       errors: ['validation_failed'],
@@ -108,6 +113,7 @@ export function cellRoutes(app: CellsApp): OperatorRoute[] {
   ]
 }
 
-function toRecord({ name, state, merchants, refused, isUp }: Awaited<ReturnType<typeof listCells>>[number]) {
-  return { name, state, merchants, refused, isUp }
+function toRecord(cell: Awaited<ReturnType<typeof listCells>>[number]) {
+  const { name, state, merchants, refused, delayed, isUp } = cell
+  return { name, state, merchants, refused, delayed, isUp }
 }

@@ -225,7 +225,14 @@ describe('the register of cells', () => {
       assert.match(out, /^cell-1 +active +\d+ +up$/m)
     }
     const { out } = await cowry('list', '--json')
-    assert.deepEqual(Object.keys(JSON.parse(out).data[0]), ['name', 'state', 'merchants', 'refused', 'isUp'])
+    assert.deepEqual(Object.keys(JSON.parse(out).data[0]), [
+      'name',
+      'state',
+      'merchants',
+      'refused',
+      'delayed',
+      'isUp',
+    ])
   })
 
   it('is named with each merchant: in the API, by the command line and on its page', async () => {

@@ -1,8 +1,9 @@
 // The job that moves merchants, one after another, and the one that empties cells.
 
-import { countMerchantsByCell, listCellRows } from '../../kit/cells/queries.ts'
+import type { Cells } from '../../kit/cells/cells.ts'
+import { type CellRow, countMerchantsByCell, listCellRows } from '../../kit/cells/queries.ts'
 import { addMs } from '../../kit/clock.ts'
-import type { ConnectedDb } from '../../kit/db/db.ts'
+import { type ConnectedDb, DbUnavailable } from '../../kit/db/db.ts'
 import type { Job } from '../../kit/jobs.ts'
 import { errorFields } from '../../kit/observability/log.ts'
 import { describeTables } from './copy-queries.ts'
@@ -107,17 +108,35 @@ async function drainNext({ unscopedInstanceDb: db, cells, clock }: MovesApp): Pr
   const rows = await listCellRows(db)
   const draining = rows.filter(({ state }) => state === 'draining')
   if (draining.length === 0 || (await isCopying(db))) return 0
-  const targets: number[] = [0]
-  for (const { number, state } of rows)
-    if (state === 'active' && cells.isOpen(number) && !(await isDistributed(cells.open(number))))
-      targets.push(number)
   for (const { number: fromCell } of draining) {
     const merchantId = await findMerchantIn(db, fromCell)
-    if (merchantId === undefined) continue
-    const counts = await countMerchantsByCell(db)
-    const [toCell = 0] = targets.toSorted((one, other) => (counts.get(one) ?? 0) - (counts.get(other) ?? 0))
+    if (merchantId === undefined || !(await isCopyable(cells, fromCell))) continue
+    const toCell = await chooseTarget({ unscopedInstanceDb: db, cells }, rows)
     await insertMove(db, { merchantId, toCell, keepSeconds: KEEP_SECONDS }, clock.now())
     return 0
   }
   return 0
+}
+
+/** The active cell with the fewest merchants, of those that answer. */
+async function chooseTarget(
+  { unscopedInstanceDb: db, cells }: Pick<MovesApp, 'unscopedInstanceDb' | 'cells'>,
+  rows: readonly CellRow[],
+): Promise<number> {
+  const counts = await countMerchantsByCell(db)
+  const countOf = (cell: number) => counts.get(cell) ?? 0
+  const active = rows.filter(({ state }) => state === 'active').map(({ number }) => number)
+  for (const cell of [0, ...active].toSorted((one, other) => countOf(one) - countOf(other)))
+    if (await isCopyable(cells, cell)) return cell
+  return 0
+}
+
+/** False for a cell that does not answer, and for one on Citus. */
+async function isCopyable(cells: Cells, cell: number): Promise<boolean> {
+  try {
+    return !(await isDistributed(cells.open(cell)))
+  } catch (error) {
+    if (!(error instanceof DbUnavailable)) throw error
+    return false
+  }
 }

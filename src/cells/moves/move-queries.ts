@@ -261,27 +261,32 @@ export async function findMerchantIn(db: Tx, cell: number): Promise<string | und
   return (await firstRow(db, selectMerchantsOf, [cell]))?.merchantId
 }
 
-const selectOpenMove = sql<{ merchantId: string }>`
-select merchant_id as "merchantId"
+// One that has failed is tried again, because a cell does not answer or the switch would take too long. So many may wait.
+const MOST_DELAYED = 10
+
+const selectOpenMoves = sql<{ isDelayed: boolean }>`
+select problem is not null as "isDelayed"
 from merchant_moves
 where step = 'copy' and not is_refused and not is_cancelled
 order by merchant_id
-limit 1`
+limit ${String(MOST_DELAYED)}`
 
-/** Whether a merchant is being copied. A refused or cancelled move lets others go on. */
-export async function isCopying(db: Tx): Promise<boolean> {
-  return (await firstRow(db, selectOpenMove, [])) !== undefined
+/** Whether a merchant is being copied. A refused, cancelled or delayed move lets others go on. */
+export async function isCopying(db: Db): Promise<boolean> {
+  const open = await db.query(selectOpenMoves)
+  return open.length === MOST_DELAYED || open.some(({ isDelayed }) => !isDelayed)
 }
 
-const selectRefused = sql<Pick<MoveRow, 'merchantId' | 'fromCell'>>`
-select merchant_id as "merchantId", from_cell as "fromCell"
+export type HeldMove = Pick<MoveRow, 'merchantId' | 'fromCell' | 'isRefused'>
+
+const selectHeld = sql<HeldMove>`
+select merchant_id as "merchantId", from_cell as "fromCell", is_refused as "isRefused"
 from merchant_moves
-where step = 'copy' and is_refused
+where step = 'copy' and not is_cancelled and problem is not null
 order by merchant_id
 limit 100`
 
-/** By cell: merchants whose move out of it is refused. */
-export async function listRefused(db: Tx): Promise<Map<number, string[]>> {
-  const byCell = Map.groupBy(await db.query(selectRefused), ({ fromCell }) => fromCell)
-  return new Map([...byCell].map(([cell, moves]) => [cell, moves.map(({ merchantId }) => merchantId)]))
+/** By cell: merchants whose move out of it has a problem. */
+export async function listHeld(db: Tx): Promise<Map<number, HeldMove[]>> {
+  return Map.groupBy(await db.query(selectHeld), ({ fromCell }) => fromCell)
 }

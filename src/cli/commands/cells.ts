@@ -12,6 +12,7 @@ interface Cell {
   state: string
   merchants: number
   refused: string[]
+  delayed: string[]
   isUp: boolean
 }
 
@@ -186,16 +187,41 @@ function addDrain(cells: Command, shell: Shell): void {
     .argument('<name>', 'the name of the cell')
     .action(async (name: string, options: JsonOption) => {
       await shell.callOperator('POST', `/admin/v1/cells/${encodeURIComponent(name)}/drain`)
-      for (let last = -1; ; ) {
-        const response = await shell.callOperator('GET', '/admin/v1/cells')
-        const { merchants = 0, refused = [] } = cellsOf(response).find((cell) => cell.name === name) ?? {}
-        if (merchants === 0) return shell.show(response, options, () => render(cellsOf(response)))
-        if (merchants <= refused.length) throw drainRefused(response, refused)
-        if (merchants !== last && !options.json) shell.terminal.err(`${merchants} merchants left\n`)
-        last = merchants
-        await shell.clock.sleep(WATCH_MS)
-      }
+      await watchDrain(shell, name, options)
     })
+}
+
+/** So long a drain may stand still before the command ends; the job goes on. */
+const DELAYED_POLLS = 30
+
+async function watchDrain(shell: Shell, name: string, options: JsonOption): Promise<void> {
+  let last = -1
+  for (let delays = 0; ; ) {
+    const response = await shell.callOperator('GET', '/admin/v1/cells')
+    const cell = cellsOf(response).find((one) => one.name === name)
+    if (!cell || cell.merchants === 0) return shell.show(response, options, () => render(cellsOf(response)))
+    const { merchants, refused, delayed, isUp } = cell
+    if (merchants <= refused.length) throw drainRefused(response, refused)
+    const isDelayed = merchants === last && (!isUp || merchants <= refused.length + delayed.length)
+    delays = isDelayed ? delays + 1 : 0
+    if (delays === DELAYED_POLLS) throw drainDelayed(response, cell)
+    if (merchants !== last && !options.json) shell.terminal.err(`${merchants} merchants left\n`)
+    last = merchants
+    await shell.clock.sleep(WATCH_MS)
+  }
+}
+
+function drainDelayed(response: Envelope, { name, refused, delayed, isUp }: Cell): CommandError {
+  const down = cellsOf(response).filter((cell) => !cell.isUp)
+  const sentences = [
+    isUp ? `These merchants are not moved yet: ${delayed.join(', ')}.` : `${name} does not take statements.`,
+    down.length > 0 && `Cells that do not take statements: ${down.map((cell) => cell.name).join(', ')}.`,
+    refused.length > 0 && `These are not moved: ${refused.join(', ')}.`,
+    'The job goes on. For the problem of a merchant, use cowry cells move.',
+  ]
+  const message = sentences.filter(Boolean).join(' ')
+  const envelope = { ...response, status: 'error' as const, message, error: { code: 'drain_delayed' } }
+  return new CommandError('drain_delayed', message, envelope)
 }
 
 function drainRefused(response: Envelope, refused: readonly string[]): CommandError {

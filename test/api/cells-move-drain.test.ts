@@ -1,0 +1,82 @@
+// A cell is drained while another one, to which a merchant of it is moved, does not answer.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { insertMove } from '../../src/cells/moves/move-queries.ts'
+import { dataOf } from '../support/cases.ts'
+import { cellsCommand, plainAddress } from '../support/cells.ts'
+import { NO_POOLER } from '../support/database.ts'
+import { eventually } from '../support/process.ts'
+import { ADMIN_TOKEN, testService } from '../support/service.ts'
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
+
+const CLOSED_PORT = 9
+const WITHIN_MS = 120_000
+
+const proxies: { proxy: TcpProxy; port: number }[] = []
+const addressOf = plainAddress({ after })
+const service = await testService(
+  { after },
+  {
+    ...{ cells: 3, isOwn: true, acquireTimeoutMs: 1_000 },
+    cellAddress: async (url) => {
+      const through = new URL(await addressOf(url))
+      const port = Number(through.port)
+      const proxy = await startTcpProxy({ after }, port)
+      proxies.push({ proxy, port })
+      through.port = String(proxy.port)
+      return through.href
+    },
+  },
+)
+const { admin, cells } = service
+const cowry = cellsCommand(service, ADMIN_TOKEN)
+
+/** Of the second cell. */
+function setUp(isUp: boolean): void {
+  const lost = proxies[1]
+  assert.ok(lost)
+  lost.proxy.retarget(isUp ? lost.port : CLOSED_PORT)
+  if (!isUp) lost.proxy.reset()
+}
+
+const newIn = async (cell: string): Promise<string> =>
+  dataOf(await admin.post('/admin/v1/merchants', { name: 'Drained', cell })).uuid
+const moveOf = async (uuid: string) => dataOf(await admin.get(`/admin/v1/merchants/${uuid}/move`))
+
+describe('a drain while another cell does not answer', NO_POOLER, () => {
+  it('moves the other merchants to cells that answer, and the command ends with those that wait', async () => {
+    const [waiting, other] = [await newIn('cell-1'), await newIn('cell-1')]
+    // The cell that is down would be the first choice.
+    for (let count = 0; count < 3; count += 1) await newIn('main')
+    setUp(false)
+    await insertMove(cells.open(0), { merchantId: waiting, toCell: 2, keepSeconds: 1 }, new Date())
+    await eventually(
+      () => moveOf(waiting),
+      ({ problem }) => problem !== null,
+      WITHIN_MS,
+    )
+    const { code, out } = await cowry('drain', 'cell-1')
+    assert.equal(code, 1)
+    assert.match(
+      out,
+      new RegExp(
+        `These merchants are not moved yet: ${waiting}\\. Cells that do not take statements: cell-2\\.`,
+      ),
+    )
+    assert.equal((await moveOf(other)).to, 'main')
+    assert.equal(await cells.of(other), 0)
+    const listed = dataOf(await admin.get('/admin/v1/cells'))
+    assert.deepEqual(
+      listed.map(({ delayed }: { delayed: string[] }) => delayed),
+      [[], [waiting], []],
+    )
+  })
+
+  it('ends when that cell answers again', async () => {
+    setUp(true)
+    const { code, out } = await cowry('drain', 'cell-1')
+    assert.equal(code, 0, out)
+    assert.match(out, /^cell-1 +draining +0 +up$/m)
+  })
+})
