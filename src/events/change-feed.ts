@@ -34,11 +34,12 @@ export function createChangeFeed(app: { db: Db; cells?: CellMap; clock: Clock; l
   const subscribers = new Set<Subscriber>()
   let polling: AbortController | undefined
 
+  const logFailure = (error: unknown) => log.write('live.read_failed', errorFields(error))
+
   const poll = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
       await clock.sleep(POLL_MS, signal)
-      if (!signal.aborted)
-        await readOnce().catch((error: unknown) => log.write('live.read_failed', errorFields(error)))
+      if (!signal.aborted) await readOnce().catch(logFailure)
     }
   }
 
@@ -46,13 +47,19 @@ export function createChangeFeed(app: { db: Db; cells?: CellMap; clock: Clock; l
     const merchantIds = [...new Set([...subscribers].map(({ merchantId }) => merchantId))]
     const from = firstIdAt(addMs(clock.now(), -OVERLAP_MS))
     const byCell = await groupByCell(cells, merchantIds, (id) => id)
-    const found = await Promise.all(
+    await Promise.all(
       [...byCell].map(([cell, ids]) =>
-        inNamedCell(cells, cell, () => readChanges(db, ids, from, MOST_CHANGES)),
+        inNamedCell(cells, cell, () => readChanges(db, ids, from, MOST_CHANGES))
+          .then((rows) => reportAll(ids, rows.toReversed()))
+          .catch(logFailure),
       ),
     )
-    const rows = found.flat().toReversed()
+  }
+
+  /** By cell, so that one that does not answer holds up no page of another. */
+  const reportAll = (merchantIds: readonly string[], rows: readonly ChangeRow[]): void => {
     for (const subscriber of subscribers) {
+      if (!merchantIds.includes(subscriber.merchantId)) continue
       const own = rows.filter(
         ({ merchantId, id }) => merchantId === subscriber.merchantId && id > subscriber.afterId,
       )
