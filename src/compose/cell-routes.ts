@@ -6,10 +6,10 @@ import {
   areSeveral,
   type Cells,
   currentCell,
+  inCellForOne,
   inCellOf,
   inCellOfValue,
   iterateInCell,
-  runInCell,
 } from '../kit/cells/cells.ts'
 import type { Db } from '../kit/db/db.ts'
 import type { OperatorRoute, PageRoute, PersonRoute, Route, RouteResponse } from '../kit/http/route.ts'
@@ -56,8 +56,9 @@ export function routeOperators({ cells, db }: Needs, routes: OperatorRoute[]): O
   if (!areSeveral(cells)) return routes
   return routes.map((route) => {
     const { path, handle } = route
+    // The case is of one merchant, which may be moved meanwhile.
     const inCell = (cell: number, input: Parameters<typeof handle>[0]) =>
-      runInCell(cell, async () => keepCell(await handle(input)))
+      inCellForOne(cell, async () => keepCell(await handle(input)))
     if (path.startsWith(OF_MERCHANT))
       return {
         ...route,
