@@ -37,6 +37,7 @@ export const FAILPOINTS = [
   'move.after_last_copy',
   'move.after_switch',
   'move.after_leave',
+  'move.after_delete',
   'move.after_clean',
   'move.after_undo',
 ] as const

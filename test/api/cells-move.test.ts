@@ -3,12 +3,13 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { describeTables, insertRows } from '../../src/cells/moves/copy-queries.ts'
 import { insertMove } from '../../src/cells/moves/move-queries.ts'
 import { MOVED_TABLES } from '../../src/cells/moves/tables.ts'
 import { purgeDeliveries } from '../../src/deliveries/maintenance-queries.ts'
 import { purgeReplays } from '../../src/deliveries/replay-queries.ts'
-import { currentCell, inEveryCell, readEveryCell } from '../../src/kit/cells/cells.ts'
-import type { Db, Statement } from '../../src/kit/db/db.ts'
+import { currentCell, inCellOf, inEveryCell, readEveryCell, routedDb } from '../../src/kit/cells/cells.ts'
+import { type Db, type Statement, sqlStateOf } from '../../src/kit/db/db.ts'
 import { purgeIdempotencyKeys } from '../../src/kit/db/idempotency.ts'
 import { scheduleLookups, schedulePaid, wakeDisputed } from '../../src/provider-refunds/queries.ts'
 import { findCollected } from '../../src/reconciliation/collected-queries.ts'
@@ -152,6 +153,36 @@ describe('a merchant that is moved while it works', () => {
     assert.deepEqual(triggers.flat(), [])
   })
 
+  it('is refused by the old cell from then on, in every table', async () => {
+    const [left, now] = [cells.open(0), cells.open(1)]
+    const codes = new Map<string, string | undefined>()
+    for (const table of await describeTables(now)) {
+      const select = `select t::text as row from ${table.name} t where t.merchant_id = '${moved.uuid}' limit 1`
+      const rows = await query<{ row: string }>(now, select)
+      if (rows.length === 0 || table.name === 'idempotency_keys') continue
+      const insert = insertRows(left, [{ table, rows: rows.map(({ row }) => row) }])
+      codes.set(table.name, await insert.then(() => 'none', sqlStateOf))
+    }
+    assert.ok(codes.size > 20, [...codes.keys()].join(', '))
+    const departed = [...codes].filter(([, code]) => code === 'CW002').map(([name]) => name)
+    for (const table of ['customers', 'events', 'payment_links', 'payment_references', 'webhook_endpoints'])
+      assert.ok(departed.includes(table), `${table}: ${codes.get(table)}`)
+    const rest = [...codes].filter(([name]) => !departed.includes(name))
+    const missingRow = rest.filter(([, code]) => code === '23503')
+    assert.deepEqual(rest, missingRow, 'the others need a row that is not there')
+  })
+
+  it('is written in the new cell by a process that still looks for it in the old one', async () => {
+    const stale = { numbers: cells.numbers, of: async () => 0 }
+    const db = routedDb(cells)
+    await inCellOf(stale, moved.uuid, async () => {
+      await query(db, `insert into test_clocks (merchant_id, advanced_ms) values ('${moved.uuid}', 1)`)
+      assert.equal(currentCell(), 1)
+    })
+    assert.equal(await countRows(0, 'test_clocks'), 0)
+    assert.equal(await countRows(1, 'test_clocks'), 1)
+  })
+
   it('keeps its old copy for requests that still use it', async () => {
     const { code, out } = await cowry('move', moved.uuid, '--to', 'main', '--keep-seconds', '0')
     assert.notEqual(code, 0)
@@ -168,6 +199,8 @@ describe('a merchant that is moved while it works', () => {
     assert.deepEqual(balances, before.balances)
     assert.equal((await payWith(api, 'card_success')).status, 'successful')
     await eventually(readMove, ({ step }) => step === 'done', WITHIN_MS)
+    const departed = cells.numbers.map((cell) => countRows(cell, 'departed_merchants'))
+    assert.deepEqual(await Promise.all(departed), [0, 1])
   })
 })
 

@@ -15,7 +15,7 @@ import type { Failpoint } from '../../src/kit/failpoints.ts'
 import { createLog } from '../../src/kit/observability/log.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import { createApi } from '../support/api.ts'
-import { payWith } from '../support/builders.ts'
+import { chargeBody, payWith } from '../support/builders.ts'
 import { dataOf } from '../support/cases.ts'
 import { addTestCells } from '../support/cells.ts'
 import { type SteadyCharges, startCharges } from '../support/charge-load.ts'
@@ -33,6 +33,7 @@ const STEPS: readonly Failpoint[] = [
   'move.after_copy',
   'move.after_leave',
   'move.after_clean',
+  'move.after_delete',
 ]
 
 const WITHIN_MS = 120_000
@@ -61,6 +62,7 @@ const api = createApi(facts.url, { 'x-api-key': apiKey })
 const instance = connectTestDb({ url: databaseUrl, poolSize: 1 })
 after(() => instance.close())
 
+const CHARGE = '/api/v1/charges/recurring'
 const movePath = `/admin/v1/merchants/${uuid}/move`
 const readMove = async () => dataOf(await admin.get(movePath))
 
@@ -134,6 +136,34 @@ describe('a process that dies while it cancels a move', NO_POOLER, () => {
       await assertMoved(from, charges.charged)
     })
   }
+})
+
+describe('a process that is stopped for longer than the old copy of a merchant is kept', NO_POOLER, () => {
+  it('ends the charge that it has begun in the old cell, and writes nothing there', async (t) => {
+    const { cell: from } = await findPlace(instance, uuid)
+    const token = (await payWith(api, 'card_slow_later')).paymentMethod.recurringToken
+    const stopped = await startRole('api')
+    const body = chargeBody(token)
+    const charge = createApi(stopped.facts.url, { 'x-api-key': apiKey }).post(CHARGE, body)
+    await withCells(async (_db, cells) => {
+      const find = () => cells.open(from).query(selectCaptures, [uuid, [body.reference]])
+      await eventually(find, (found) => found.length === 1, WITHIN_MS)
+    })
+    process.kill(stopped.pid, 'SIGSTOP')
+    await insertMove(instance, { merchantId: uuid, toCell: 1 - from, keepSeconds: 1 }, new Date())
+    const worker = await startRole('worker')
+    t.after(() => worker.kill('SIGTERM'))
+    await eventually(readMove, ({ step }) => step === 'done', WITHIN_MS)
+    process.kill(stopped.pid, 'SIGCONT')
+    const answer = await charge
+    assert.equal(answer.http, 201, answer.text)
+    await eventually(
+      async () => dataOf(await api.get(`/api/v1/checkout/verify-payment?reference=${body.reference}`)).status,
+      (status) => status === 'successful',
+      WITHIN_MS,
+    )
+    await assertMoved(1 - from, [body.reference])
+  })
 })
 
 const assertMoved = (to: number, charged: readonly string[]) =>

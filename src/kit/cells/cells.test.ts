@@ -139,6 +139,38 @@ describe('work for a merchant that is moved meanwhile', () => {
     })
   })
 
+  it('goes on in the new cell if the process was paused, also with what it only reads', async (t) => {
+    let paused = 0
+    t.mock.method(performance, 'now', () => paused)
+    let cell = 0
+    const places = { ...TWO, of: async () => cell }
+    const seen: number[] = []
+    const answering = routedDb({
+      follow: cells.follow,
+      // A boundary: only this method is called.
+      open: (number) => ({ query: async () => seen.push(number) }) as unknown as ConnectedDb,
+    })
+    await inCellOf(places, 'a1', async () => {
+      await answering.query(selectOne)
+      cell = 1
+      paused += 4_999
+      await answering.query(selectOne)
+      paused += 1
+      await answering.query(selectOne)
+    })
+    assert.deepEqual(seen, [0, 0, 1])
+  })
+
+  it('goes on where it was if its merchant cannot be looked up after a pause', async (t) => {
+    let paused = 0
+    t.mock.method(performance, 'now', () => paused)
+    const places = { ...TWO, of: async () => (paused === 0 ? 1 : Promise.reject(new Error('no answer'))) }
+    await inCellOf(places, 'a1', async () => {
+      paused = 60_000
+      assert.deepEqual(await routed.query(selectOne), ['in cell 1'])
+    })
+  })
+
   it('fails in a context of several merchants, which stays where it is', async () => {
     await runInCell(0, async () => {
       await assert.rejects(routed.query(selectOne), /moved/)

@@ -20,6 +20,8 @@ interface Context {
   cell: number
   /** The work is for one merchant, and goes with it to another cell. */
   isOfMerchant: boolean
+  /** Where the merchant is, if it is known which one that is. */
+  place?: { find: () => Promise<number>; foundAt: number }
 }
 
 const cellContext = new AsyncLocalStorage<Context>()
@@ -91,8 +93,10 @@ export async function inCellOf<Result>(
   { isRead = false }: WorkOptions = {},
 ): Promise<Result> {
   if (!areSeveral(cells)) return work()
-  const context = { cell: await cells.of(merchantId), isOfMerchant: true }
-  const hasMoved = async () => isRead && (await cells.of(merchantId)) !== context.cell
+  const find = () => cells.of(merchantId)
+  const cell = await find()
+  const context: Context = { cell, isOfMerchant: true, place: { find, foundAt: performance.now() } }
+  const hasMoved = async () => isRead && (context.cell !== cell || (await find()) !== cell)
   const again = () => inCellOf(cells, merchantId, work, { isRead })
   try {
     const result = await cellContext.run(context, work)
@@ -241,6 +245,20 @@ export function perCell<Item, Result>(
   }
 }
 
+// The old copy of a merchant that was moved is kept for longer. A process that was paused may find only a part of it.
+const FOUND_FOR_MS = 5_000
+
+/** The cell of the context. That of a merchant is looked up again after a pause, such as that of a call to a gateway. */
+async function cellOfContext(context: Context): Promise<number> {
+  const { place } = context
+  if (place && performance.now() - place.foundAt >= FOUND_FOR_MS) {
+    // Without an answer the work goes on where it was: a cell that the merchant has left refuses its writes.
+    context.cell = await place.find().catch(() => context.cell)
+    place.foundAt = performance.now()
+  }
+  return context.cell
+}
+
 const MOST_FOLLOWED = 60
 
 /** Repeats the work in the cell of the merchant each time a cell has refused it. */
@@ -249,7 +267,7 @@ async function whileMoved<Result>(
   context: Context,
   work: (cell: number) => Promise<Result>,
 ): Promise<Result> {
-  let { cell } = context
+  let cell = await cellOfContext(context)
   for (let refusals = 0; ; refusals += 1) {
     try {
       return await work(cell)

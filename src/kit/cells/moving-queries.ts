@@ -86,9 +86,17 @@ export async function reopenMerchant(cell: Tx, merchantId: string, fence: number
 }
 
 const admitStatement = sql<unknown>`
-delete from moving_merchants
-where merchant_id = $1 and state = 'incoming' and fence <= $2
-returning 1`
+with admitted as (
+  delete from moving_merchants
+  where merchant_id = $1 and state = 'incoming' and fence <= $2
+  returning merchant_id
+),
+returned as (
+  delete from departed_merchants
+  where merchant_id = $1 and exists (select from admitted)
+)
+select merchant_id
+from admitted`
 
 /**
  * In the new cell, once the run with this fence, or one before, has switched: the merchant works there from now on. False if it

@@ -361,12 +361,13 @@ export function sqlStateOf(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined
 }
 
-/** Raised by guard_moving_merchant, a function of the migrations. */
-const MERCHANT_MOVED = 'CW001'
+/** Raised by guard_moving_merchant and by refuse_departed_merchant, functions of the migrations. */
+const MERCHANT_MOVED = ['CW001', 'CW002']
 
 /** The merchant whose write was refused because it works in another cell; undefined for any other error. */
 export function movedMerchantOf(error: unknown): string | undefined {
-  if (sqlStateOf(error) !== MERCHANT_MOVED || !(error instanceof pg.DatabaseError)) return undefined
+  if (!MERCHANT_MOVED.includes(sqlStateOf(error) ?? '') || !(error instanceof pg.DatabaseError))
+    return undefined
   return error.detail
 }
 

@@ -24,7 +24,7 @@ const INSTANCE_TABLES = [
 // The instance has the merchants, and each cell a copy of its own. The others record work of the same transaction.
 const SHARED_TABLES = [
   ...['merchants', 'audit_entries', 'idempotency_keys', 'gateway_webhooks', 'invariant_checks'],
-  ...['moving_merchants', 'move_changes', 'schema_migrations'],
+  ...['moving_merchants', 'departed_merchants', 'move_changes', 'schema_migrations'],
 ]
 
 const CELL_TABLES = [

@@ -67,6 +67,7 @@ export const ELSEWHERE = [
   'move.after_last_copy',
   'move.after_switch',
   'move.after_leave',
+  'move.after_delete',
   'move.after_clean',
   'move.after_undo',
 ] as const satisfies readonly Failpoint[]
