@@ -87,7 +87,7 @@ const selectHasMerchants = sql<{ hasMerchants: boolean }>`
 select (select id from merchants order by id limit 1) is not null as "hasMerchants"`
 
 const selectIsOwnCell = sql<{ isCell: boolean }>`
-select exists (select from cells where sealed = '') as "isCell"`
+select exists (select from cells where sealed = '' and state <> 'removed') as "isCell"`
 
 /** What is in a database that may be older than this version. */
 export async function readContents(
@@ -123,4 +123,60 @@ export function isSameSchema(one: Db, other: Db): Promise<boolean> {
     await tx.query(lockSchema)
     return !requireRow(await other.query(tryLockSchema)).isFree
   })
+}
+
+const lockCellStatement = sql<unknown>`
+select
+from cells
+where number = $1
+for update`
+
+const removeStatement = sql<unknown>`
+update cells
+set state = 'removed', sealed = ''
+where number = $1`
+
+interface Use {
+  hasMerchants: boolean
+  /** Of merchants that go there or leave it, until the copy that is not used is deleted. */
+  hasMoves: boolean
+}
+
+const selectUse = sql<Use>`
+select
+  (select merchant_id from merchant_cells where cell = $1 order by merchant_id limit 1) is not null as "hasMerchants",
+  (
+    select merchant_id from merchant_moves where step <> 'done' and $1 in (from_cell, to_cell) order by leased_until limit 1
+  ) is not null as "hasMoves"`
+
+/** Waits for merchants that are being placed in the cell. */
+export async function readUse(tx: Tx, number: number): Promise<Use> {
+  await tx.query(lockCellStatement, [number])
+  return requireRow(await tx.query(selectUse, [number]))
+}
+
+/** The row stays, without the URL. */
+export async function markRemoved(tx: Tx, number: number): Promise<void> {
+  await tx.query(removeStatement, [number])
+}
+
+const saveUrlStatement = sql<unknown>`
+update cells
+set sealed = $2
+where number = $1 and state <> 'removed'
+returning 1`
+
+/** False if the cell was removed. */
+export async function saveUrl(tx: Tx, number: number, sealed: string): Promise<boolean> {
+  return (await tx.query(saveUrlStatement, [number, sealed])).length > 0
+}
+
+const identifyStatement = sql<unknown>`
+update cells
+set instance_id = $1
+where sealed = '' and instance_id is null`
+
+/** Of a cell that was added before instances had ids. */
+export async function identifyOwnCell(cell: Tx, instanceId: string): Promise<void> {
+  await cell.query(identifyStatement, [instanceId])
 }

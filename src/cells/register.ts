@@ -14,6 +14,7 @@ import type { Random } from '../kit/random.ts'
 import { findObstacle, prepareSchema, urlOfSchema } from './citus.ts'
 import { type HeldMove, listHeld } from './moves/move-queries.ts'
 import {
+  identifyOwnCell,
   insertCell,
   isSameSchema,
   nextCellNumber,
@@ -49,7 +50,7 @@ export interface CellState {
 
 const NIL_UUID = '00000000-0000-0000-0000-000000000000'
 
-const urlContextOf = (name: string): VaultContext => ({
+export const urlContextOf = (name: string): VaultContext => ({
   table: 'cells',
   column: 'sealed',
   rowId: name,
@@ -96,7 +97,7 @@ export async function addCell(app: RegisterApp, cell: NewCell): Promise<CellRow>
 }
 
 /** Without a host or a scheme the driver would dial this machine. */
-function namesServer(text: string): boolean {
+export function namesServer(text: string): boolean {
   const url = URL.parse(text)
   if (!url || !['postgres:', 'postgresql:'].includes(url.protocol)) return false
   return Boolean(url.hostname || url.searchParams.get('host'))
@@ -124,7 +125,7 @@ async function prepareCitus({ name, url }: NewCell): Promise<void> {
   await prepareSchema(url, name)
 }
 
-async function requireServer(db: ConnectedDb): Promise<void> {
+export async function requireServer(db: ConnectedDb): Promise<void> {
   await requireUsableServer(db, false).catch((error: unknown) => {
     throw refuse('url', `leads to no usable server: ${reasonOf(error)}`)
   })
@@ -167,7 +168,8 @@ export async function requireOwnCell(db: Db, { number, name }: CellRow, instance
   const own = await readOwnCell(db)
   if (own?.instanceId && own.instanceId !== instanceId)
     throw new Error(`the database of the cell ${name} is of another instance`)
-  if (own?.number === number && own.name === name) return
+  if (own?.number === number && own.name === name)
+    return own.instanceId ? undefined : identifyOwnCell(db, instanceId)
   throw new Error(`the database of the cell ${name} says that it is ${own ? `the cell ${own.name}` : 'none'}`)
 }
 
@@ -181,7 +183,7 @@ export async function listCells(app: CellsApp): Promise<CellState[]> {
     [main, ...rows].map(async ({ number, name, state }) => ({
       ...{ number, name, state, merchants: counts.get(number) ?? 0 },
       ...heldOf(held.get(number)),
-      isUp: cells.numbers.includes(number) && (await app.probeCell(number)),
+      isUp: state !== 'removed' && cells.numbers.includes(number) && (await app.probeCell(number)),
     })),
   )
 }
@@ -192,10 +194,19 @@ function heldOf(moves: readonly HeldMove[] = []): Pick<CellState, 'refused' | 'd
   return { refused: idsOf(true), delayed: idsOf(false) }
 }
 
+/** A cell that can be changed: not the database of the instance, and not one that was removed. */
+export async function requireCell(app: CellsApp, name: string): Promise<CellState> {
+  const found = (await listCells(app)).find((cell) => cell.name === name)
+  if (!found) throw refuse('name', `names no cell: cowry cells list shows those that there are.`)
+  if (found.number === 0)
+    throw refuse('name', 'names the database of the instance, which has the register: it always stays.')
+  if (found.state === 'removed') throw refuse('name', 'names a cell that was removed.')
+  return found
+}
+
 /** New merchants are placed in the cell from now on. */
 export async function activateCell(app: CellsApp, name: string): Promise<CellState> {
-  const found = (await listCells(app)).find((cell) => cell.name === name && cell.number !== 0)
-  if (!found) throw refuse('name', 'is not the name of a cell.')
+  const found = await requireCell(app, name)
   const unaware = await listUnaware({ db: app.unscopedInstanceDb, clock: app.clock }, found.number)
   if (unaware.length > 0)
     throw refuse(
@@ -207,6 +218,6 @@ export async function activateCell(app: CellsApp, name: string): Promise<CellSta
   return { ...found, state: 'active' }
 }
 
-function refuse(field: string, message: string) {
+export function refuse(field: string, message: string) {
   return errorFromIssues([{ field, code: 'not_allowed', message: `${field} ${message}` }])
 }

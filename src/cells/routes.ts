@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 import { singlePage } from '../core/page.ts'
 import { created, listed, type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
 import { count, flag, NamedEnum, namedObject, text } from '../kit/http/schema.ts'
+import { removeCell, setCellUrl } from './change.ts'
 import { drainCell } from './moves/start.ts'
 import { activateCell, addCell, type CellsApp, listCells } from './register.ts'
 
@@ -13,8 +14,9 @@ const CellRecord = namedObject(
   'Cell',
   {
     name: text('The name of the cell. The database of the instance is `main`.', 'west-1'),
-    state: NamedEnum('CellState', ['added', 'active', 'draining'], {
-      description: 'New merchants are placed in active cells only.',
+    state: NamedEnum('CellState', ['added', 'active', 'draining', 'removed'], {
+      description:
+        'New merchants are placed in active cells only. A removed one stays in the list, because its name is not given again.',
     }),
     merchants: count('How many merchants it has. The count stops at 100,000.'),
     refused: Type.Array(Type.String({ format: 'uuid' }), {
@@ -44,6 +46,19 @@ const AddBody = namedObject('AddCellRequest', {
     Type.Boolean({
       description:
         'The URL is of the coordinator of a Citus cluster. The cell becomes a distributed schema of that database.',
+    }),
+  ),
+})
+
+const UrlBody = namedObject('SetCellUrlRequest', {
+  url: Type.String({
+    minLength: 1,
+    maxLength: 2_000,
+    description: 'The new URL of the same database. It is stored encrypted.',
+  }),
+  isCitus: Type.Optional(
+    Type.Boolean({
+      description: 'The URL is of the coordinator of a Citus cluster, as when the cell was added.',
     }),
   ),
 })
@@ -110,8 +125,43 @@ export function cellRoutes(app: CellsApp): OperatorRoute[] {
       handle: async ({ params }) =>
         ok('The cell is being drained.', toRecord(await drainCell(app, params.name))),
     }),
+    operatorRoute({
+      method: 'POST',
+      path: '/admin/v1/cells/{name}/remove',
+      operationId: 'cells.remove',
+      summary: 'Remove a cell without merchants from the register',
+      description:
+        'Refused while merchants or moves are in it. Its database is left as it is, and its name and number are not given again.',
+      params: NameParams,
+      response: { http: 200, data: CellRecord },
+      errors: ['validation_failed'],
+      handle: async ({ params }) => {
+        const { cell, isEverywhere } = await removeCell(app, params.name)
+        return ok(isEverywhere ? 'Cell removed.' : `Cell removed. ${NOT_EVERYWHERE}`, toRecord(cell))
+      },
+    }),
+    operatorRoute({
+      method: 'POST',
+      path: '/admin/v1/cells/{name}/url',
+      operationId: 'cells.setUrl',
+      summary: 'Change the URL of a cell',
+      description:
+        'For the same database at another address, or with another user or password. It is refused if the database is not this cell of this instance. Every process opens it without a restart.',
+      params: NameParams,
+      body: UrlBody,
+      response: { http: 200, data: CellRecord },
+      errors: ['validation_failed'],
+      examples: { body: { url: 'postgres://cowry:secret@west-2.example.com/cowry' } },
+      handle: async ({ params, body }) => {
+        const { cell, isEverywhere } = await setCellUrl(app, params.name, body)
+        return ok(isEverywhere ? 'URL changed.' : `URL changed. ${NOT_EVERYWHERE}`, toRecord(cell))
+      },
+    }),
   ]
 }
+
+const NOT_EVERYWHERE =
+  'A process does not act on it yet: start those again that were started before the cell was added.'
 
 function toRecord(cell: Awaited<ReturnType<typeof listCells>>[number]) {
   const { name, state, merchants, refused, delayed, isUp } = cell

@@ -1,8 +1,7 @@
 // The cells of the service: connected, checked and migrated like the database of the instance. A cell that cannot be opened is
 // tried again until it can, and stops no other one.
 
-import { identifyInstance, openUrl, requireOwnCell } from '../cells/register.ts'
-import type { Config } from '../config.ts'
+import { identifyInstance } from '../cells/register.ts'
 import { type Cells, ONE_CELL } from '../kit/cells/cells.ts'
 import {
   admitMerchant,
@@ -12,28 +11,13 @@ import {
   reopenMerchant,
 } from '../kit/cells/moving-queries.ts'
 import { announceProcess } from '../kit/cells/processes.ts'
-import { type CellRow, findMerchantCells, listCellRows } from '../kit/cells/queries.ts'
-import type { Clock } from '../kit/clock.ts'
-import { createVault, type Vault } from '../kit/crypto.ts'
-import { type ConnectedDb, connectDb, DbUnavailable } from '../kit/db/db.ts'
-import { migrate } from '../kit/db/migrate.ts'
-import { requireUsableServer } from '../kit/db/server-check.ts'
-import { errorFields, type Log } from '../kit/observability/log.ts'
-import type { Random } from '../kit/random.ts'
+import { findMerchantCells, listCellRows } from '../kit/cells/queries.ts'
+import { createVault } from '../kit/crypto.ts'
 import { createTenantCache } from '../kit/tenant-cache.ts'
 import { loadSecrets } from '../secrets/secrets.ts'
-import { areTenantsIsolated, type DatabaseOptions } from './database.ts'
+import type { DatabaseOptions } from './database.ts'
 import { findDueTimes } from './due-queries.ts'
-import type { Stops } from './parts.ts'
-
-export interface CellParts {
-  config: Config
-  clock: Clock
-  log: Log
-  random: Random
-  db: ConnectedDb
-  stops: Stops
-}
+import { type CellParts, createOpenCells } from './open-cells.ts'
 
 /** The cells of the register, and the database of the instance as cell 0. */
 export async function openCells(parts: CellParts, options: DatabaseOptions): Promise<Cells> {
@@ -45,8 +29,9 @@ export async function openCells(parts: CellParts, options: DatabaseOptions): Pro
     return { ...ONE_CELL, open: () => db }
   }
   const vault = createVault((await loadSecrets(db, config, random)).encryptionKeys, random)
-  const opened = await Promise.all(rows.map((row) => openCell(parts, options, { row, instanceId, vault })))
-  const handles = new Map<number, () => ConnectedDb | undefined>([[0, () => db], ...opened])
+  const opened = createOpenCells(parts, options, { instanceId, vault })
+  const used = rows.filter(({ state }) => state !== 'removed')
+  await Promise.all(used.map(opened.add))
   const names = new Map([[0, ONE_CELL.nameOf(0)], ...rows.map(({ number, name }) => [number, name] as const)])
   const stopped = new AbortController()
   stops.push(async () => stopped.abort())
@@ -56,24 +41,20 @@ export async function openCells(parts: CellParts, options: DatabaseOptions): Pro
     refreshUntil: stopped.signal,
   })
   let successors: Awaited<ReturnType<typeof listSuccessors>> = new Map()
-  const open = (cell: number): ConnectedDb => {
-    const handle = handles.get(cell)
-    if (!handle) throw new DbUnavailable(new Error(`this process was started before cell ${cell} was added`))
-    const opened = handle()
-    if (!opened) throw new DbUnavailable(new Error(`the cell ${names.get(cell)} is not open`))
-    return opened
-  }
+  const { numbers, open } = opened
   const apply = async (merchantIds: readonly string[]): Promise<void> => {
+    await opened.follow(await listCellRows(db))
     successors = await listSuccessors(db)
     for (const merchantId of merchantIds) merchants.invalidate(merchantId)
   }
-  const known = rows.map(({ number }) => number)
+  const known = used.map(({ number }) => number)
   stops.push(await announceProcess(parts, known, apply))
   return {
-    numbers: [...handles.keys()].toSorted((one, other) => one - other),
+    numbers,
+    isRouted: true,
     nameOf: (cell) => names.get(cell) ?? String(cell),
     of: merchants.get,
-    isOpen: (cell) => handles.get(cell)?.() !== undefined,
+    isOpen: opened.isOpen,
     open,
     follow: async (merchantId, refusedBy, refusals) => {
       merchants.invalidate(merchantId)
@@ -101,62 +82,6 @@ async function follow(
   if (isBeingCopied && (await endRun(db, merchantId, fence)))
     await reopenMerchant(open(cell), merchantId, fence)
   return cell
-}
-
-const RETRY_MS = 2_000
-
-/** Tries once before the start goes on, and then in the background. */
-async function openCell(
-  { config, clock, log, stops }: CellParts,
-  options: DatabaseOptions,
-  { row, instanceId, vault }: { row: CellRow; instanceId: string; vault: Vault },
-): Promise<[number, () => ConnectedDb | undefined]> {
-  const { number, name } = row
-  const { poolSize, preparedStatements } = config
-  const onError = (error: Error) => log.write('database.connection_lost', errorFields(error))
-  const { acquireTimeoutMs } = options
-  const db = connectDb({ url: openUrl(vault, row), poolSize, preparedStatements, onError, acquireTimeoutMs })
-  const stopping = new AbortController()
-  let handle: ConnectedDb | undefined
-  const tryOpen = async (): Promise<boolean> => {
-    try {
-      handle = await prepare(db, row, { instanceId, config, log })
-      return true
-    } catch (error) {
-      log.write('cell.unavailable', { cell: name, ...errorFields(error) })
-      return false
-    }
-  }
-  const retry = async (): Promise<void> => {
-    while (!handle && !stopping.signal.aborted) {
-      await clock.sleep(RETRY_MS, stopping.signal)
-      if (!stopping.signal.aborted && (await tryOpen())) log.write('cell.opened', { cell: name })
-    }
-  }
-  const retrying = (await tryOpen()) ? undefined : retry()
-  stops.push(async () => {
-    stopping.abort()
-    await retrying
-    await db.close()
-  })
-  return [number, () => handle]
-}
-
-async function prepare(
-  db: ConnectedDb,
-  row: CellRow,
-  { instanceId, config, log }: Pick<CellParts, 'config' | 'log'> & { instanceId: string },
-): Promise<ConnectedDb> {
-  await requireUsableServer(db, config.environment === 'production')
-  const { applied } = await migrate(db)
-  await requireOwnCell(db, row, instanceId)
-  if (applied.length > 0) log.write('database.migrated', { count: applied.length })
-  return (await areTenantsIsolated(db, log)) ? db : withoutTenants(db)
-}
-
-/** As `requestScoped` does for a database without row-level security. */
-function withoutTenants(db: ConnectedDb): ConnectedDb {
-  return { ...db, forMerchant: (_merchantId, audit) => (audit === undefined ? db : db.audited(audit)) }
 }
 
 /** Whether the cell takes statements now. Its tables are read, because a server that answers may still refuse them. */

@@ -44,7 +44,7 @@ export function startBackgroundJobs(parts: Parts, app: App): JobRunner {
       ...movingJobs(app, stopping.signal),
     ]),
     ...cells.numbers.map((cell) => {
-      const jobs = cellJobs(app, config).map((job) => inCell(cell, job))
+      const jobs = cellJobs(app, config).map((job) => inCell(cells, cell, job))
       const log = withCell(app.log, cells.nameOf(cell))
       return startJobs({ ...app, log }, jobs, dueJobsOf(cells, cell, app.clock))
     }),
@@ -72,10 +72,12 @@ export function backgroundJobs(app: App, config: Config): Job[] {
   return [...instanceJobs(app), ...cellJobs(app, config)]
 }
 
-/** The same job over one cell. */
-function inCell(cell: number, job: Job): Job {
-  if ('run' in job) return { ...job, run: () => runInCell(cell, job.run) }
+/** The same job over one cell, until that is removed. */
+function inCell({ numbers }: Cells, cell: number, job: Job): Job {
+  const isThere = () => numbers.includes(cell)
+  if ('run' in job) return { ...job, run: async () => (isThere() ? runInCell(cell, job.run) : 0) }
   const claim = async (limit: number) => {
+    if (!isThere()) return []
     const tasks = await runInCell(cell, () => job.claim(limit))
     return tasks.map((task) => () => runInCell(cell, () => task().catch(ignoreMoved)))
   }
@@ -116,7 +118,8 @@ function cellJobs(
 function dueJobsOf(cells: Cells, cell: number, clock: Clock): DueJobs {
   return {
     names: POLLED_JOBS,
-    find: async () => findDueTimes(cells.open(cell), clock.now()),
+    find: async () =>
+      cells.numbers.includes(cell) ? findDueTimes(cells.open(cell), clock.now()) : new Map(),
     writeCount: () => (cells.isOpen(cell) ? cells.open(cell).writeCount() : 0),
   }
 }

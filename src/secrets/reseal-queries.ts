@@ -111,7 +111,7 @@ const CELL_ID = "('00000000-0000-0000-0000-' || lpad(number::text, 12, '0'))::uu
 const readCells = sql<SealedRow>`
 select $1::uuid as "merchantId", ${CELL_ID} as id, name as "rowId", array[sealed] as sealed
 from cells
-where ${CELL_ID} > $2::uuid
+where ${CELL_ID} > $2::uuid and state <> 'removed'
 order by number
 limit $3`
 

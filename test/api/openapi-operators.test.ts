@@ -237,6 +237,9 @@ describe('responses to operators and their OpenAPI document', () => {
     const body = { name: 'west-1', url: await testDatabaseUrl(t) }
     await dataOf('POST /admin/v1/cells', { body })
     assert.equal((await sendRequest('POST /admin/v1/cells', { body })).http, 400)
+    const ofAnother = { path: ['cell-1'], body: { url: body.url } }
+    assert.equal((await sendRequest('POST /admin/v1/cells/{name}/url', ofAnother)).http, 400)
+    await dataOf('POST /admin/v1/cells/{name}/remove', { path: ['west-1'] })
   })
 
   it('checks at least one response of every operation of operators', () => {

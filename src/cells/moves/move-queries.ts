@@ -178,6 +178,11 @@ on conflict (is_only) do update
 set epoch = p.epoch + 1
 returning epoch`
 
+/** Every process then acts on what was changed in this transaction. Returns the new state of placement. */
+export async function raiseEpoch(tx: Tx): Promise<bigint> {
+  return requireRow(await tx.query(raiseEpochStatement)).epoch
+}
+
 const switchStatement = sql<unknown>`
 update merchant_moves
 set step = 'clean', epoch = $3, switched_at = $4, problem = null, is_refused = false
@@ -220,7 +225,7 @@ export function switchPlacement(
   const { merchantId, fence, fromCell, toCell } = move
   return db.transaction(async (whole) => {
     const tx = limited(whole)
-    const { epoch } = requireRow(await tx.query(raiseEpochStatement))
+    const epoch = await raiseEpoch(tx)
     if ((await tx.query(switchStatement, [merchantId, fence, epoch, now])).length === 0) return undefined
     if (toCell === 0) await tx.query(unplaceStatement, [merchantId])
     else await tx.query(placeStatement, [merchantId, toCell, now])

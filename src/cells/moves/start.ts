@@ -4,8 +4,7 @@ import { errorFromIssues } from '../../core/errors.ts'
 import { findPlace } from '../../kit/cells/moving-queries.ts'
 import { listUnaware } from '../../kit/cells/processes.ts'
 import { listCellRows, saveCellState } from '../../kit/cells/queries.ts'
-import type { CellState, CellsApp } from '../register.ts'
-import { listCells } from '../register.ts'
+import { type CellState, type CellsApp, requireCell } from '../register.ts'
 import { findObstacle } from './copyable.ts'
 import { cancelMoveOf, findMove, insertMove, type MoveRow, retryMove } from './move-queries.ts'
 
@@ -105,8 +104,7 @@ function switchedText({ cells: { nameOf } }: StartApp, { fromCell, toCell, switc
 
 /** New merchants are not placed in the cell any more, and those that it has are moved to the active cells. */
 export async function drainCell(app: CellsApp, name: string): Promise<CellState> {
-  const found = (await listCells(app)).find((cell) => cell.name === name && cell.number !== 0)
-  if (!found) throw refuse('name', 'is not the name of a cell that can be drained.')
+  const found = await requireCell(app, name)
   await requireCopyable(app, found.number, 'name')
   await saveCellState(app.unscopedInstanceDb, name, 'draining')
   return { ...found, state: 'draining' }

@@ -16,6 +16,9 @@ interface Cell {
   isUp: boolean
 }
 
+const URL_FILE =
+  'a file with the URL of the database; - reads it from standard input, so that it is in no file and no shell history'
+
 export function addCellCommands(program: Command, shell: Shell): void {
   const cells = program
     .command('cells')
@@ -26,6 +29,8 @@ export function addCellCommands(program: Command, shell: Shell): void {
   addStatus(cells, shell)
   addMove(cells, shell)
   addDrain(cells, shell)
+  addSetUrl(cells, shell)
+  addRemove(cells, shell)
 }
 
 function addAdd(cells: Command, shell: Shell): void {
@@ -34,10 +39,7 @@ function addAdd(cells: Command, shell: Shell): void {
       'Add an empty PostgreSQL database: it is migrated and registered. Then start every process of the service again, and activate the cell.',
     )
     .argument('<name>', 'its name: lower-case letters, digits and hyphens')
-    .requiredOption(
-      '--url-file <file>',
-      'a file with the URL of the database; - reads it from standard input, so that it is in no file and no shell history',
-    )
+    .requiredOption('--url-file <file>', URL_FILE)
     .option(
       '--citus',
       'the URL is of the coordinator of a Citus cluster, and the cell becomes a distributed schema there',
@@ -77,7 +79,7 @@ function addStatus(cells: Command, shell: Shell): void {
     .description('Check that every cell takes statements. Exits with 1 if one does not.')
     .action(async (options: JsonOption) => {
       const response = await shell.callOperator('GET', '/admin/v1/cells')
-      const down = cellsOf(response).filter(({ isUp }) => !isUp)
+      const down = cellsOf(response).filter(({ state, isUp }) => state !== 'removed' && !isUp)
       const table = render(cellsOf(response))
       if (down.length > 0) throw cellsDown(table, response, down)
       shell.show(response, options, () => table)
@@ -224,6 +226,38 @@ function drainDelayed(response: Envelope, { name, refused, delayed, isUp }: Cell
   return new CommandError('drain_delayed', message, envelope)
 }
 
+function addSetUrl(cells: Command, shell: Shell): void {
+  withJson(cells.command('set-url'))
+    .description(
+      'Change the URL of a cell, such as its host or its password. The database must be the same cell of this instance. Every process uses the new URL within seconds, without a restart.',
+    )
+    .argument('<name>', 'the name of the cell')
+    .requiredOption('--url-file <file>', URL_FILE)
+    .option('--citus', 'the URL is of the coordinator of a Citus cluster, as when the cell was added')
+    .action(async (name: string, options: JsonOption & { urlFile: string; citus?: true }) => {
+      const url = (await readText(options.urlFile)).trim()
+      const path = `/admin/v1/cells/${encodeURIComponent(name)}/url`
+      const response = await shell.callOperator('POST', path, { url, isCitus: options.citus })
+      shell.show(response, options, () => renderChange(response))
+    })
+}
+
+function addRemove(cells: Command, shell: Shell): void {
+  withJson(cells.command('remove'))
+    .description(
+      'Remove a cell that has no merchants and no moves from the register: use cowry cells drain first, and wait until the old copies are deleted. Its database is left as it is. Its name and number are not given again.',
+    )
+    .argument('<name>', 'the name of the cell')
+    .action(async (name: string, options: JsonOption) => {
+      const path = `/admin/v1/cells/${encodeURIComponent(name)}/remove`
+      const response = await shell.callOperator('POST', path)
+      shell.show(response, options, () => renderChange(response))
+    })
+}
+
+const renderChange = ({ message, data }: Envelope) =>
+  `${renderRecord(data as Record<string, unknown>)}\n${message}`
+
 function drainRefused(response: Envelope, refused: readonly string[]): CommandError {
   const message = `These merchants are not moved: ${refused.join(', ')}. For the problem, use cowry cells move.`
   const envelope = { ...response, status: 'error' as const, message, error: { code: 'move_refused' } }
@@ -244,7 +278,7 @@ function render(cells: readonly Cell[]): string {
     name,
     state,
     String(merchants),
-    isUp ? 'up' : 'DOWN',
+    state === 'removed' ? '-' : isUp ? 'up' : 'DOWN',
   ])
   return renderTable(['NAME', 'STATE', 'MERCHANTS', 'STATUS'], rows)
 }

@@ -53,7 +53,7 @@ async function runChecks(operator: OperatorClient, now: Date): Promise<Check[]> 
   const readiness = { name: 'ready', ok: ready, detail: reasons.join(' ') }
   // A boundary: src/cells/routes.ts describes these records.
   const cells = (await operator.call('GET', '/admin/v1/cells')).data as CellRecord[]
-  const cellChecks = cells.length > 1 ? cells.map(cellCheck) : []
+  const cellChecks = cells.length > 1 ? cells.filter(({ state }) => state !== 'removed').map(cellCheck) : []
   // The other checks leave out a cell that is not up.
   const { data } = await operator.call('GET', '/admin/v1/invariants')
   // A boundary: the operators' API describes its records in src/merchants/schema.ts.
@@ -81,6 +81,7 @@ async function runChecks(operator: OperatorClient, now: Date): Promise<Check[]> 
 interface CellRecord {
   name: string
   merchants: number
+  state: string
   isUp: boolean
 }
 

@@ -27,8 +27,10 @@ interface Context {
 const cellContext = new AsyncLocalStorage<Context>()
 
 export interface Cells {
-  /** In ascending order. Cell 0 alone: everything is in one database. */
+  /** In ascending order, without those that were removed. */
   readonly numbers: readonly number[]
+  /** Statements are routed, also if only cell 0 is left. Absent: everything is in one database. */
+  readonly isRouted?: boolean
   nameOf(cell: number): string
   /** The cell of the merchant. */
   of(merchantId: string): Promise<number>
@@ -52,13 +54,13 @@ export const ONE_CELL: Omit<Cells, 'open'> = {
   successorsOf: () => [],
 }
 
-type Numbers = Pick<Cells, 'numbers'>
+type Numbers = Pick<Cells, 'numbers' | 'isRouted'>
 /** Where merchants are. */
-export type CellMap = Pick<Cells, 'numbers' | 'of'>
+export type CellMap = Numbers & Pick<Cells, 'of'>
 /** Where merchants are, and where they were. */
-export type CellHistory = Pick<Cells, 'numbers' | 'nameOf' | 'of' | 'successorsOf'>
+export type CellHistory = CellMap & Pick<Cells, 'nameOf' | 'successorsOf'>
 
-export const areSeveral = ({ numbers }: Numbers = ONE_CELL) => numbers.length > 1
+export const areSeveral = ({ numbers, isRouted = numbers.length > 1 }: Numbers = ONE_CELL) => isRouted
 
 /** Runs the work with this cell as its context, also for its later asynchronous steps. */
 export function runInCell<Result>(cell: number, work: () => Result): Result {
@@ -71,13 +73,9 @@ export function currentCell(): number | undefined {
 }
 
 /** Runs the work in the cell that a value names. A cell that does not exist is cell 0, where nothing is found. */
-export function inNamedCell<Result>(
-  { numbers }: Numbers = ONE_CELL,
-  cell: number,
-  work: () => Result,
-): Result {
-  if (numbers.length === 1) return work()
-  return runInCell(numbers.includes(cell) ? cell : 0, work)
+export function inNamedCell<Result>(cells: Numbers = ONE_CELL, cell: number, work: () => Result): Result {
+  if (!areSeveral(cells)) return work()
+  return runInCell(cells.numbers.includes(cell) ? cell : 0, work)
 }
 
 interface WorkOptions {
@@ -118,8 +116,9 @@ export async function inCellOfValue<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   const successors = cells.successorsOf(named)
+  const places = [named, ...successors].filter((cell) => cells.numbers.includes(cell))
   if (successors.length > 0)
-    for (const cell of [named, ...successors]) {
+    for (const cell of places) {
       const merchantId = await runInCell(cell, findMerchant)
       if (merchantId !== undefined) return inCellOf(cells, merchantId, work)
     }
@@ -134,11 +133,11 @@ export function inCellForOne<Result>(cell: number, work: () => Promise<Result>):
 
 /** Runs the work once in each cell, or in some, for what operators read. The results are in the order of the cells. */
 export function inEveryCell<Result>(
-  { numbers }: Numbers = ONE_CELL,
+  cells: Numbers = ONE_CELL,
   work: (cell: number) => Promise<Result>,
-  some = numbers,
+  some = cells.numbers,
 ): Promise<Result[]> {
-  if (numbers.length === 1) return Promise.all([work(0)])
+  if (!areSeveral(cells)) return Promise.all([work(0)])
   return Promise.all(some.map((cell) => runInCell(cell, () => work(cell))))
 }
 
@@ -227,10 +226,10 @@ export async function readEveryCell<Row extends { merchantId: string }>(
 
 /** A writer that batches has one queue for each cell: no statement has rows of two. */
 export function perCell<Item, Result>(
-  cells: Pick<Cells, 'numbers' | 'follow'>,
+  cells: Numbers & Pick<Cells, 'follow'>,
   create: () => (item: Item) => Promise<Result>,
 ): (item: Item) => Promise<Result> {
-  if (cells.numbers.length === 1) return create()
+  if (!areSeveral(cells)) return create()
   const writers = new Map(cells.numbers.map((cell) => [cell, create()]))
   const writeIn = async (cell: number, item: Item): Promise<Result> => {
     const write = writers.get(cell)

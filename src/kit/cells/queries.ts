@@ -7,7 +7,7 @@ export interface CellRow {
   name: string
   /** The URL, encrypted. */
   sealed: string
-  state: 'added' | 'active' | 'draining'
+  state: 'added' | 'active' | 'draining' | 'removed'
   createdAt: Date
 }
 
@@ -25,10 +25,10 @@ export function listCellRows(db: Tx): Promise<CellRow[]> {
 const updateStateStatement = sql<CellRow>`
 update cells
 set state = $2
-where name = $1
+where name = $1 and state <> 'removed'
 returning ${CELL_COLUMNS}`
 
-/** Undefined if there is no such cell. */
+/** Undefined if there is no such cell, or if it was removed. */
 export async function saveCellState(
   db: Tx,
   name: string,

@@ -1,0 +1,101 @@
+// What operators change in the register later: a cell is removed, or its database gets another URL. Every process that runs acts
+// on it within seconds.
+
+import { waitForEpoch } from '../kit/cells/processes.ts'
+import { connectDb, type Db } from '../kit/db/db.ts'
+import { urlOfSchema } from './citus.ts'
+import { raiseEpoch } from './moves/move-queries.ts'
+import { markRemoved, readContents, readOwnCell, readUse, saveUrl } from './queries.ts'
+import {
+  type CellState,
+  type CellsApp,
+  identifyInstance,
+  namesServer,
+  refuse,
+  requireCell,
+  requireServer,
+  urlContextOf,
+} from './register.ts'
+
+/** The cell, and whether every process acts on its change. */
+interface Changed {
+  cell: CellState
+  isEverywhere: boolean
+}
+
+// A process that has ended without a word is known to be lost after 15 s.
+const EVERYWHERE_WITHIN_MS = 18_000
+
+/** The processes close their connections. Number and name are not given again. */
+export async function removeCell(app: CellsApp, name: string): Promise<Changed> {
+  const found = await requireCell(app, name)
+  const { number } = found
+  if (found.state === 'active')
+    throw refuse('name', `names an active cell: use cowry cells drain ${name} first.`)
+  const epoch = await app.unscopedInstanceDb.transaction(async (tx) => {
+    const { hasMerchants, hasMoves } = await readUse(tx, number)
+    if (hasMerchants)
+      throw refuse('name', `names a cell with merchants: use cowry cells drain ${name} first.`)
+    if (hasMoves)
+      throw refuse(
+        'name',
+        'names a cell with moves that have not ended: the old copies are deleted some minutes after the switch. Ask again then.',
+      )
+    await markRemoved(tx, number)
+    return raiseEpoch(tx)
+  })
+  return { cell: { ...found, state: 'removed', isUp: false }, isEverywhere: await isEverywhere(app, epoch) }
+}
+
+interface NewUrl {
+  url: string
+  isCitus?: boolean
+}
+
+/** The database must be the same cell. */
+export async function setCellUrl(app: CellsApp, name: string, given: NewUrl): Promise<Changed> {
+  const { unscopedInstanceDb, vault } = app
+  const found = await requireCell(app, name)
+  if (!namesServer(given.url)) throw refuse('url', 'must be postgres://user:password@host:port/database.')
+  const url = given.isCitus ? urlOfSchema(given.url, name) : given.url
+  await requireSameCell(app, found, url)
+  const sealed = vault.seal(url, urlContextOf(name))
+  const epoch = await unscopedInstanceDb.transaction(async (tx) => {
+    if (!(await saveUrl(tx, found.number, sealed))) throw refuse('name', 'names a cell that was removed.')
+    return raiseEpoch(tx)
+  })
+  const everywhere = await isEverywhere(app, epoch)
+  return { cell: { ...found, isUp: await app.probeCell(found.number) }, isEverywhere: everywhere }
+}
+
+async function requireSameCell(app: CellsApp, cell: CellState, url: string): Promise<void> {
+  const instanceId = await identifyInstance(app.unscopedInstanceDb, app.random)
+  const db = connectDb({ url, poolSize: 1 })
+  try {
+    await requireServer(db)
+    const other = await findDifference(db, cell, instanceId)
+    if (other !== undefined)
+      throw refuse(
+        'url',
+        `leads to ${other}: give the database of the cell ${cell.name}, after it was moved there.`,
+      )
+  } finally {
+    await db.close()
+  }
+}
+
+/** What the database is, if it is not the cell. */
+async function findDifference(
+  db: Db,
+  { number, name }: CellState,
+  instanceId: string,
+): Promise<string | undefined> {
+  if ((await readContents(db)) !== 'a cell') return 'a database that is no cell'
+  const own = await readOwnCell(db)
+  if (own?.instanceId !== instanceId) return 'a cell of another instance'
+  return own.number === number && own.name === name ? undefined : `the cell ${own.name}`
+}
+
+/** This process acts on it, too, before the answer. */
+const isEverywhere = ({ unscopedInstanceDb: db, clock }: CellsApp, epoch: bigint) =>
+  waitForEpoch({ db, clock }, epoch, EVERYWHERE_WITHIN_MS)

@@ -1,0 +1,167 @@
+// A cell is removed from the register, and another one gets a new URL, while the service runs.
+
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { insertMove } from '../../src/cells/moves/move-queries.ts'
+import { areSeveral } from '../../src/kit/cells/cells.ts'
+import { saveCellState } from '../../src/kit/cells/queries.ts'
+import { assertApiError } from '../support/assertions.ts'
+import { payWith } from '../support/builders.ts'
+import { dataOf } from '../support/cases.ts'
+import { cellsCommand, plainAddress } from '../support/cells.ts'
+import { NO_POOLER, testDatabaseUrl } from '../support/database.ts'
+import { tempFolder } from '../support/process.ts'
+import { ADMIN_TOKEN, testService } from '../support/service.ts'
+
+const urls: string[] = []
+const plain = plainAddress({ after })
+const cellAddress = async (given: string) => {
+  const url = await plain(given)
+  urls.push(url)
+  return url
+}
+const service = await testService({ after }, { cells: 3, cellAddress, isOwn: true })
+const { admin, cells } = service
+const cowry = cellsCommand(service, ADMIN_TOKEN)
+const file = join(await tempFolder({ after }, 'cells-change'), 'url')
+
+const newShop = async (cell: string) => {
+  const { uuid } = dataOf(await admin.post('/admin/v1/merchants', { name: cell, cell }))
+  const { apiKey } = dataOf(
+    await admin.post(`/admin/v1/merchants/${uuid}/keys`, { name: 'x', scopes: ['*'] }),
+  )
+  return { uuid, api: service.apiWith(apiKey) }
+}
+
+const shop = await newShop('cell-1')
+
+describe('the URL of a cell', NO_POOLER, () => {
+  const setUrl = async (url: string, cell = 'cell-1') => {
+    await writeFile(file, `${url}\n`)
+    return cowry('set-url', cell, '--url-file', file)
+  }
+
+  it('is not changed to a database that is not this cell of this instance', async (t) => {
+    const [first = '', second = ''] = urls
+    for (const [url, reason] of [
+      [
+        second,
+        /url leads to the cell cell-2: give the database of the cell cell-1, after it was moved there/,
+      ],
+      [await testDatabaseUrl(t), /url leads to a database that is no cell/],
+      [service.databaseUrl, /url leads to a database that is no cell/],
+      [first.replace(/[^/]+$/, 'none'), /url leads to no usable server/],
+      ['none', /url must be postgres:/],
+    ] as const) {
+      const { code, out } = await setUrl(url)
+      assert.equal(code, 1, url)
+      assert.match(out, reason)
+    }
+    assert.match((await setUrl(first, 'main')).out, /names the database of the instance/)
+    assert.match((await setUrl(first, 'none')).out, /names no cell/)
+    assert.equal((await payWith(shop.api, 'card_success')).status, 'successful')
+  })
+
+  it('is not changed to a cell with the same name of another instance', async () => {
+    const ofAnother = 'update cells set instance_id = gen_random_uuid()'
+    const [first = ''] = urls
+    const before = await cells
+      .open(1)
+      .query<{ id: string }>({ name: '', text: 'select instance_id as id from cells' })
+    await cells.open(1).script(ofAnother)
+    const { code, out } = await setUrl(first)
+    await cells.open(1).script(`update cells set instance_id = '${before[0]?.id}'`)
+    assert.equal(code, 1)
+    assert.match(out, /url leads to a cell of another instance/)
+  })
+
+  it('is used by a running process without a restart', async () => {
+    const before = cells.open(1)
+    const [first = ''] = urls
+    const { code, out } = await setUrl(first.replace('127.0.0.1', 'localhost'))
+    assert.equal(code, 0, out)
+    assert.match(out, /^URL changed\.$/m)
+    assert.notEqual(cells.open(1), before)
+    assert.equal((await payWith(shop.api, 'card_success')).status, 'successful')
+    assert.match((await cowry('status')).out, /^cell-1 +active +\d+ +up$/m)
+  })
+})
+
+describe('a cell', () => {
+  const remove = (name: string, ...more: string[]) => cowry('remove', name, ...more)
+
+  it('is not removed while it is active, has merchants, or is part of a move that has not ended', async () => {
+    assert.match((await remove('main')).out, /names the database of the instance/)
+    assert.match((await remove('none')).out, /names no cell/)
+    assert.match((await remove('cell-1')).out, /names an active cell: use cowry cells drain cell-1 first/)
+    await saveCellState(service.db, 'cell-1', 'added')
+    assert.match(
+      (await remove('cell-1')).out,
+      /names a cell with merchants: use cowry cells drain cell-1 first/,
+    )
+    await saveCellState(service.db, 'cell-2', 'draining')
+    await insertMove(
+      cells.open(0),
+      { merchantId: shop.uuid, toCell: 2, keepSeconds: 60 },
+      new Date(Date.now() + 600_000),
+    )
+    const { code, out } = await remove('cell-2')
+    await cells.open(0).script('delete from merchant_moves')
+    await saveCellState(service.db, 'cell-1', 'active')
+    assert.equal(code, 1)
+    assert.match(out, /names a cell with moves that have not ended/)
+  })
+
+  it('is removed when it is empty, stays in the list, and is not down', async () => {
+    const { code, out } = await remove('cell-2', '--json')
+    assert.equal(code, 0, out)
+    const { message, data } = JSON.parse(out)
+    assert.equal(message, 'Cell removed.')
+    assert.deepEqual(data, { name: 'cell-2', state: 'removed', merchants: 0, refused: [], isUp: false })
+    assert.deepEqual(cells.numbers, [0, 1])
+    assert.throws(() => cells.open(2), /was removed/)
+    const status = await cowry('status')
+    assert.equal(status.code, 0, status.out)
+    assert.match(status.out, /^cell-2 +removed +0 +-$/m)
+    const ready = await admin.get('/readyz')
+    assert.equal(ready.http, 200)
+    assert.doesNotMatch(ready.text, /cell-2/)
+    assert.doesNotMatch((await admin.get('/metrics')).text, /cell-2/)
+    assert.equal(
+      dataOf(await admin.get('/admin/v1/invariants')).every(
+        (one: { violations: number }) => one.violations === 0,
+      ),
+      true,
+    )
+  })
+
+  it('cannot be used again, nor its name or number', async () => {
+    assert.match((await remove('cell-2')).out, /names a cell that was removed/)
+    assert.match((await cowry('activate', 'cell-2')).out, /names a cell that was removed/)
+    assert.match((await cowry('drain', 'cell-2')).out, /names a cell that was removed/)
+    const placed = await admin.post('/admin/v1/merchants', { name: 'Lost', cell: 'cell-2' })
+    assert.deepEqual(assertApiError(placed, 'validation_failed'), ['cell: not_allowed'])
+    await writeFile(file, urls[1] ?? '')
+    assert.match((await cowry('add', 'cell-2', '--url-file', file)).out, /name is the name of another cell/)
+    assert.match((await cowry('add', 'cell-3', '--url-file', file)).out, /is the database of the cell cell-2/)
+    await writeFile(file, await testDatabaseUrl({ after }))
+    const added = await cowry('add', 'cell-3', '--url-file', file)
+    assert.equal(added.code, 0, added.out)
+    const rows = { name: '', text: "select number from cells where name = 'cell-3'" }
+    assert.deepEqual(await service.db.query(rows), [{ number: 3 }])
+  })
+
+  it('leaves the first cell alone when it was the last one, and everything works', async () => {
+    const main = await newShop('main')
+    await saveCellState(service.db, 'cell-1', 'draining')
+    await cells.open(0).script('delete from merchant_cells')
+    const { code, out } = await remove('cell-1')
+    assert.equal(code, 0, out)
+    assert.deepEqual(cells.numbers, [0])
+    assert.equal(areSeveral(cells), true)
+    assert.equal((await payWith(main.api, 'card_success')).status, 'successful')
+    assert.equal((await admin.get('/readyz')).http, 200)
+  })
+})
