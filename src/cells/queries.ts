@@ -38,7 +38,7 @@ order by number
 limit 1`
 
 /** Undefined in a database that is no cell. */
-export async function readOwnCell(cell: Db): Promise<OwnCell | undefined> {
+export async function readOwnCell(cell: Tx): Promise<OwnCell | undefined> {
   return firstRow(cell, selectOwnCell, [])
 }
 
@@ -102,10 +102,10 @@ export async function readContents(
 
 const lockRegister = sql<unknown>`select pg_advisory_xact_lock(${ADVISORY_LOCKS.cells})`
 // One database may have several cells, each in a schema.
-const OWN_SCHEMA = `${ADVISORY_LOCKS.cells}, hashtext(current_schema())`
-const lockSchema = sql<unknown>`select pg_advisory_xact_lock(${OWN_SCHEMA})`
+const ownSchema = `${ADVISORY_LOCKS.cells}, hashtext(current_schema() || $1::text)`
+const lockSchema = sql<unknown>`select pg_advisory_xact_lock(${ownSchema})`
 const tryLockSchema = sql<{ isFree: boolean }>`
-select pg_try_advisory_xact_lock(${OWN_SCHEMA}) as "isFree"`
+select pg_try_advisory_xact_lock(${ownSchema}) as "isFree"`
 
 const selectNextNumber = sql<{ number: number }>`
 select coalesce(max(number), 0) + 1 as number
@@ -117,11 +117,26 @@ export async function nextCellNumber(tx: Tx): Promise<number> {
   return requireRow(await tx.query(selectNextNumber)).number
 }
 
-/** Advisory locks are of one database. */
-export function isSameSchema(one: Db, other: Db): Promise<boolean> {
+/** In the database of the cell: for one caller at a time, of any instance. */
+export async function lockClaims(cell: Tx): Promise<void> {
+  await cell.query(lockSchema, [''])
+}
+
+const renumberStatement = sql<unknown>`
+update cells
+set number = $1
+where sealed = ''`
+
+/** The number of a cell that was not registered may have been given to another one. */
+export async function renumberOwnCell(cell: Tx, number: number): Promise<void> {
+  await cell.query(renumberStatement, [number])
+}
+
+/** Advisory locks are of one database. The mark is random, so that no other caller has the lock. */
+export function isSameSchema(one: Db, other: Db, mark: string): Promise<boolean> {
   return one.transaction(async (tx) => {
-    await tx.query(lockSchema)
-    return !requireRow(await other.query(tryLockSchema)).isFree
+    await tx.query(lockSchema, [mark])
+    return !requireRow(await other.query(tryLockSchema, [mark])).isFree
   })
 }
 

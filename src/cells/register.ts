@@ -17,10 +17,12 @@ import {
   identifyOwnCell,
   insertCell,
   isSameSchema,
+  lockClaims,
   nextCellNumber,
   readContents,
   readInstanceId,
   readOwnCell,
+  renumberOwnCell,
   saveInstanceId,
   saveOwnCell,
 } from './queries.ts'
@@ -103,9 +105,10 @@ export function namesServer(text: string): boolean {
   return Boolean(url.hostname || url.searchParams.get('host'))
 }
 
-async function prepare({ unscopedInstanceDb }: RegisterApp, db: ConnectedDb): Promise<void> {
+async function prepare({ unscopedInstanceDb, random }: RegisterApp, db: ConnectedDb): Promise<void> {
   await requireServer(db)
-  if (await isSameSchema(unscopedInstanceDb, db)) throw refuse('url', 'is the database of the instance.')
+  if (await isSameSchema(unscopedInstanceDb, db, random.uuid()))
+    throw refuse('url', 'is the database of the instance.')
   const contents = await readContents(db)
   if (contents === 'other tables') throw refuse('url', 'is a database with tables: give an empty one.')
   if (contents === 'merchants') throw refuse('url', OF_ANOTHER)
@@ -148,15 +151,24 @@ async function register(
   return unscopedInstanceDb.transaction(async (tx) => {
     const number = await nextCellNumber(tx)
     const cell = { number, name, state, sealed: vault.seal(url, urlContextOf(name)), createdAt: clock.now() }
-    const own = await readOwnCell(db)
-    if (own?.instanceId && own.instanceId !== instanceId)
-      throw refuse('url', `is the database of the cell ${own.name} of another instance.`)
-    if (own && (own.number !== number || own.name !== name))
-      throw refuse('url', `is the database of the cell ${own.name}.`)
-    if (await readInstanceId(db)) throw refuse('url', OF_ANOTHER)
-    if (!own) await saveOwnCell(db, cell, instanceId)
+    await claim(db, cell, instanceId)
     await insertCell(tx, cell)
     return cell
+  })
+}
+
+/** In one transaction: of two instances that add the same database at the same moment, the second one is refused. */
+function claim(db: ConnectedDb, cell: CellRow, instanceId: string): Promise<void> {
+  return db.transaction(async (tx) => {
+    await lockClaims(tx)
+    const own = await readOwnCell(tx)
+    if (own?.instanceId && own.instanceId !== instanceId)
+      throw refuse('url', `is the database of the cell ${own.name} of another instance.`)
+    if (own && own.name !== cell.name) throw refuse('url', `is the database of the cell ${own.name}.`)
+    if (await readInstanceId(tx)) throw refuse('url', OF_ANOTHER)
+    if (!own) return saveOwnCell(tx, cell, instanceId)
+    // No cell has this name, so a process has died between the claim and the register, and nothing was written here.
+    await renumberOwnCell(tx, cell.number)
   })
 }
 

@@ -296,6 +296,54 @@ describe('the register of cells', () => {
     assert.doesNotMatch((await cowry('list')).out, /west-1/)
   })
 
+  it('gives a database that two instances add at the same moment to one of them', async (t) => {
+    const other = await testService(t, { isOwn: true })
+    const body = { name: 'both-1', url: await testDatabaseUrl(t) }
+    const cell = connectTestDb({ url: body.url, poolSize: 2 })
+    const countWaiting = async () => {
+      const [row] = await query<{ count: number }>(cell, WAITING)
+      return row?.count
+    }
+    // Both come as far as to the row that says whose cell it is.
+    const answers = await cell
+      .transaction(async (tx) => {
+        await tx.script('lock table cells in share row exclusive mode')
+        const both = [admin, other.admin].map((one) => one.post('/admin/v1/cells', body))
+        await eventually(countWaiting, (count) => count === 2, WITHIN_MS)
+        return { both }
+      })
+      .then(({ both }) => Promise.all(both))
+      .finally(() => cell.close())
+    const texts = answers.map(({ text }) => text)
+    assert.deepEqual(answers.map(({ http }) => http).toSorted(), [201, 400], texts.join())
+    assert.match(texts.join(), /url is the database of the cell both-1 of another instance\./)
+    await service.db.script("delete from cells where name = 'both-1'")
+  })
+
+  it('adds a database again whose first addition was cut off, with another number if that is taken', async (t) => {
+    const url = await testDatabaseUrl(t)
+    const [first, second] = [
+      { name: 'cut-1', url },
+      { name: 'cut-2', url: await testDatabaseUrl(t) },
+    ]
+    assert.equal((await admin.post('/admin/v1/cells', first)).http, 201)
+    await service.db.script("delete from cells where name = 'cut-1'")
+    assert.equal((await admin.post('/admin/v1/cells', second)).http, 201)
+    const again = await admin.post('/admin/v1/cells', first)
+    assert.equal(again.http, 201, again.text)
+    const cell = connectTestDb({ url, poolSize: 1 })
+    const numbers = [service.db, cell].map((db) =>
+      query<{ number: number }>(db, "select number from cells where name = 'cut-1'"),
+    )
+    const [[registered], [own]] = (await Promise.all(numbers).finally(() => cell.close())) as [
+      [unknown],
+      [unknown],
+    ]
+    assert.ok(registered)
+    assert.deepEqual(own, registered)
+    await service.db.script("delete from cells where name like 'cut-%'")
+  })
+
   it('never repeats a URL: not one in place of a file, nor a part of one that leads nowhere', async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'cowry-cells-'))
     t.after(() => rm(folder, { recursive: true }))
@@ -326,6 +374,9 @@ describe('the register of cells', () => {
     assert.match(out, /^\S+none cannot be read: ENOENT[^\n]+\n$/)
   })
 })
+
+const WAITING = `select count(*)::integer as count from pg_locks
+where not granted and database = (select oid from pg_database where datname = current_database())`
 
 const selectName = sql<{ name: string }>`select name from merchants where id = $1`
 

@@ -239,6 +239,7 @@ describe('responses to operators and their OpenAPI document', () => {
     assert.equal((await sendRequest('POST /admin/v1/cells', { body })).http, 400)
     const ofAnother = { path: ['cell-1'], body: { url: body.url } }
     assert.equal((await sendRequest('POST /admin/v1/cells/{name}/url', ofAnother)).http, 400)
+    await dataOf('POST /admin/v1/cells/{name}/url', { path: ['west-1'], body: { url: body.url } })
     await dataOf('POST /admin/v1/cells/{name}/remove', { path: ['west-1'] })
   })
 
