@@ -102,7 +102,7 @@ export async function readContents(
 
 const lockRegister = sql<unknown>`select pg_advisory_xact_lock(${ADVISORY_LOCKS.cells})`
 // One database may have several cells, each in a schema.
-const ownSchema = `${ADVISORY_LOCKS.cells}, hashtext(current_schema() || $1::text)`
+const ownSchema = `${ADVISORY_LOCKS.cells}, hashtext(coalesce(current_schema(), '') || $1::text)`
 const lockSchema = sql<unknown>`select pg_advisory_xact_lock(${ownSchema})`
 const tryLockSchema = sql<{ isFree: boolean }>`
 select pg_try_advisory_xact_lock(${ownSchema}) as "isFree"`

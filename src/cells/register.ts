@@ -7,12 +7,14 @@ import { listUnaware } from '../kit/cells/processes.ts'
 import { type CellRow, countMerchantsByCell, listCellRows, saveCellState } from '../kit/cells/queries.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Vault, VaultContext } from '../kit/crypto.ts'
-import { type ConnectedDb, connectDb, type Db, DbUnavailable } from '../kit/db/db.ts'
+import { type ConnectedDb, connectDb, type Db } from '../kit/db/db.ts'
 import { migrate } from '../kit/db/migrate.ts'
 import { requireUsableServer } from '../kit/db/server-check.ts'
+import { applyRowLevelSecurity } from '../kit/db/tenant-isolation.ts'
 import type { Random } from '../kit/random.ts'
 import { findObstacle, prepareSchema, urlOfSchema } from './citus.ts'
 import { type HeldMove, listHeld } from './moves/move-queries.ts'
+import { describeConnection, describeRights, NEEDS_ROLE } from './obstacles.ts'
 import {
   identifyOwnCell,
   insertCell,
@@ -87,12 +89,14 @@ export async function addCell(app: RegisterApp, cell: NewCell): Promise<CellRow>
   if (name === 'main' || known.some((row) => row.name === name))
     throw refuse('name', 'is the name of another cell.')
   if (!namesServer(cell.url)) throw refuse('url', 'must be postgres://user:password@host:port/database.')
-  if (isCitus) await prepareCitus(cell)
+  if (isCitus) await requireRights(() => prepareCitus(cell))
   const url = isCitus ? urlOfSchema(cell.url, name) : cell.url
   const db = connectDb({ url, poolSize: 1 })
   try {
-    if (!isCitus) await prepare(app, db)
-    return await register(app, db, { name, url, state })
+    return await requireRights(async () => {
+      if (!isCitus) await prepare(app, db)
+      return register(app, db, { name, url, state })
+    })
   } finally {
     await db.close()
   }
@@ -105,7 +109,8 @@ export function namesServer(text: string): boolean {
   return Boolean(url.hostname || url.searchParams.get('host'))
 }
 
-async function prepare({ unscopedInstanceDb, random }: RegisterApp, db: ConnectedDb): Promise<void> {
+async function prepare(app: RegisterApp, db: ConnectedDb): Promise<void> {
+  const { unscopedInstanceDb, random } = app
   await requireServer(db)
   if (await isSameSchema(unscopedInstanceDb, db, random.uuid()))
     throw refuse('url', 'is the database of the instance.')
@@ -113,6 +118,7 @@ async function prepare({ unscopedInstanceDb, random }: RegisterApp, db: Connecte
   if (contents === 'other tables') throw refuse('url', 'is a database with tables: give an empty one.')
   if (contents === 'merchants') throw refuse('url', OF_ANOTHER)
   await migrate(db)
+  await requireIsolation(app, db)
 }
 
 /** The coordinator may also have the database of the instance: the schemas differ. */
@@ -130,15 +136,25 @@ async function prepareCitus({ name, url }: NewCell): Promise<void> {
 
 export async function requireServer(db: ConnectedDb): Promise<void> {
   await requireUsableServer(db, false).catch((error: unknown) => {
-    throw refuse('url', `leads to no usable server: ${reasonOf(error)}`)
+    throw refuse('url', `leads to no usable server: ${describeConnection(error)}`)
   })
 }
 
-/** Messages of the network and of the server repeat parts of the URL, which may be the password in a wrong place. */
-function reasonOf(error: unknown): string {
-  const cause = error instanceof DbUnavailable ? error.cause : error
-  if (!(cause instanceof Error)) return 'it did not answer.'
-  return 'code' in cause ? `connecting failed with ${cause.code}.` : cause.message
+/** Rejects with what to grant if the user lacks rights. */
+async function requireRights<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    const missing = describeRights(error)
+    if (missing === undefined) throw error
+    throw refuse('url', missing)
+  }
+}
+
+/** Where the instance isolates merchants by row-level security, a cell does, too. */
+async function requireIsolation({ unscopedInstanceDb }: RegisterApp, db: Db): Promise<void> {
+  const hasGaps = async (one: Db) => (await applyRowLevelSecurity(one)).length > 0
+  if ((await hasGaps(db)) && !(await hasGaps(unscopedInstanceDb))) throw refuse('url', NEEDS_ROLE)
 }
 
 async function register(
@@ -225,7 +241,11 @@ export async function activateCell(app: CellsApp, name: string): Promise<CellSta
       'name',
       `is a cell that these processes do not know yet: ${unaware.join(', ')}. Start them again.`,
     )
-  if (!found.isUp) throw refuse('name', 'names a cell that does not take statements.')
+  if (!found.isUp)
+    throw refuse(
+      'name',
+      'names a cell that does not take statements: check its database, and its URL with cowry cells set-url.',
+    )
   await saveCellState(app.unscopedInstanceDb, name, 'active')
   return { ...found, state: 'active' }
 }

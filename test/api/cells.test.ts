@@ -18,7 +18,7 @@ import { cellsCommand } from '../support/cells.ts'
 import { CLUSTER_URL } from '../support/cluster.ts'
 import { startConsumer } from '../support/consumer.ts'
 import { signInAs, signInAsOperator } from '../support/dashboard.ts'
-import { testDatabaseUrl } from '../support/database.ts'
+import { NO_POOLER, testDatabaseUrl } from '../support/database.ts'
 import { makeLink, payAt } from '../support/links.ts'
 import { makeOneOfEverything } from '../support/one-of-everything.ts'
 import { createPayer } from '../support/payer.ts'
@@ -344,16 +344,72 @@ describe('the register of cells', () => {
     await service.db.script("delete from cells where name like 'cut-%'")
   })
 
+  it(
+    'says what to grant to a user without the rights, and what is wrong with an address',
+    NO_POOLER,
+    async (t) => {
+      const url = await testDatabaseUrl(t)
+      const database = new URL(url).pathname.slice(1)
+      const user = `${database}_user`
+      const own = new URL(url)
+      own.username = user
+      own.password = 'hush-2'
+      const theirs = connectTestDb({ url, poolSize: 1 })
+      const asAdmin = (script: string) => theirs.script(script)
+      t.after(async () => {
+        await asAdmin(`drop owned by ${user} cascade`).catch(() => undefined)
+        await theirs.close()
+      })
+      const wrong = new URL(own)
+      wrong.password = 'hush-3'
+      const closed = new URL(own)
+      closed.port = '1'
+      const EMPTY = 'drop schema if exists sandbox, public cascade; create schema public'
+      for (const [script, given, reason] of [
+        [
+          `create role ${user} login password 'hush-2'`,
+          wrong,
+          /28P01, because the server refuses this user or password/,
+        ],
+        ['', closed, /ECONNREFUSED, because no server listens on this host and port/],
+        [
+          `${EMPTY}; revoke all on schema public from public`,
+          own,
+          /whose user may not create tables: make it the owner/,
+        ],
+        [
+          `alter schema public owner to ${user}`,
+          own,
+          /may not create schemas and extensions: make it the owner/,
+        ],
+        [`alter database ${database} owner to ${user}`, own, /grant cowry_merchant to the user\./],
+      ] as const) {
+        if (script !== '') await asAdmin(script)
+        const answer = await admin.post('/admin/v1/cells', { name: 'bare-1', url: given.href })
+        assert.equal(answer.http, 400, answer.text)
+        assert.match(answer.text, reason)
+        assert.doesNotMatch(answer.text, new RegExp(`hush|${database}`))
+      }
+      await asAdmin(`grant cowry_merchant to ${user}`)
+      const added = await admin.post('/admin/v1/cells', { name: 'bare-1', url: own.href })
+      assert.equal(added.http, 201, added.text)
+      await service.db.script("delete from cells where name = 'bare-1'")
+    },
+  )
+
   it('never repeats a URL: not one in place of a file, nor a part of one that leads nowhere', async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'cowry-cells-'))
     t.after(() => rm(folder, { recursive: true }))
     const file = join(folder, 'url')
     const mustBeUrl = /url must be postgres:\/\/user:password@host/
     for (const [url, reason] of [
-      ['postgres://hush-1', /url leads to no usable server: connecting failed with E[A-Z_]+\./],
+      [
+        'postgres://hush-1',
+        /url leads to no usable server: connecting failed with E[A-Z_]+, because the host has no address/,
+      ],
       [
         service.databaseUrl.replace(/[^/]+$/, 'hush-1'),
-        /url leads to no usable server: connecting failed with 3D000\./,
+        /url leads to no usable server: connecting failed with 3D000, because the server has no database with this name/,
       ],
       ['hush-1', mustBeUrl],
       ['u:hush-1@127.0.0.1/db', mustBeUrl],

@@ -22,7 +22,9 @@ const URL_FILE =
 export function addCellCommands(program: Command, shell: Shell): void {
   const cells = program
     .command('cells')
-    .description('Add and list the databases with the data of merchants, and move merchants between them.')
+    .description(
+      'Manage the cells, which are the databases with the data of merchants, and move merchants between them.',
+    )
   addAdd(cells, shell)
   addActivate(cells, shell)
   addList(cells, shell)
@@ -36,7 +38,7 @@ export function addCellCommands(program: Command, shell: Shell): void {
 function addAdd(cells: Command, shell: Shell): void {
   withJson(cells.command('add'))
     .description(
-      'Add an empty PostgreSQL database: it is migrated and registered. Then start every process of the service again, and activate the cell.',
+      'Add an empty PostgreSQL database: it is migrated and registered. The user of its URL must own it, and be a member of the role cowry_merchant or be allowed to create it. Then start every process of the service again, and activate the cell.',
     )
     .argument('<name>', 'its name: lower-case letters, digits and hyphens')
     .requiredOption('--url-file <file>', URL_FILE)
@@ -67,7 +69,9 @@ function addActivate(cells: Command, shell: Shell): void {
 
 function addList(cells: Command, shell: Shell): void {
   withJson(cells.command('list'))
-    .description('List the cells.')
+    .description(
+      'List the cells, with their state, how many merchants they have (up to 100,000), and whether the process that answers can use them.',
+    )
     .action(async (options: JsonOption) => {
       const response = await shell.callOperator('GET', '/admin/v1/cells')
       shell.show(response, options, () => render(cellsOf(response)))
@@ -76,7 +80,9 @@ function addList(cells: Command, shell: Shell): void {
 
 function addStatus(cells: Command, shell: Shell): void {
   withJson(cells.command('status'))
-    .description('Check that every cell takes statements. Exits with 1 if one does not.')
+    .description(
+      'Check that every cell takes statements, but for removed ones. Exits with 1 if one does not.',
+    )
     .action(async (options: JsonOption) => {
       const response = await shell.callOperator('GET', '/admin/v1/cells')
       const down = cellsOf(response).filter(({ state, isUp }) => state !== 'removed' && !isUp)
