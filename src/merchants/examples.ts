@@ -31,6 +31,7 @@ export const MERCHANT_EXAMPLE = {
       accentColor: null,
     },
   },
+  cell: 'main',
   createdAt: '2026-01-05T08:00:00.000Z',
   updatedAt: '2026-01-05T08:00:00.000Z',
 }
