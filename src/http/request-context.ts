@@ -23,6 +23,8 @@ export interface RequestContext {
   errorFields?: string
   /** The merchant's reference of the payment that the request is about. */
   reference?: string
+  /** The pattern of the address whose methods do not include that of the request. */
+  refusedAddress?: string
   /** The client closed the connection before the response was ready. */
   clientAborted?: boolean
   /** The response has no end of its own. */
@@ -133,7 +135,7 @@ function trace<Result>(
   reply: FastifyReply,
   run: () => Promise<Result>,
 ): Promise<Result> {
-  const route = request.routeOptions.url ?? 'unknown'
+  const route = routeOf(request)
   const { traceparent: parent } = request.headers
   const attributes = {
     'http.request.method': request.method,
@@ -157,12 +159,16 @@ function trace<Result>(
   )
 }
 
+/** The route pattern, never the URL: a path or query may hold values that must not be logged. */
+function routeOf({ routeOptions, requestContext }: FastifyRequest): string {
+  return routeOptions.url ?? requestContext.refusedAddress ?? 'unknown'
+}
+
 function summarize(request: FastifyRequest, reply: FastifyReply, nowMs: number): CompletedRequest {
   const { clientAborted, startedAtMs } = request.requestContext
   return {
     method: request.method,
-    // The route pattern, never the URL: a path or query may hold values that must not be logged.
-    route: request.routeOptions.url ?? 'unknown',
+    route: routeOf(request),
     http: clientAborted ? CLIENT_CLOSED_REQUEST : reply.raw.statusCode,
     durationMs: nowMs - startedAtMs,
   }

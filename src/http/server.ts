@@ -11,12 +11,13 @@ import { apiErrorFor, badRequest, errorResponse } from './errors.ts'
 import { registerHealth } from './health.ts'
 import { registerJsonRoutes } from './json-routes.ts'
 import {
-  createPathFinder,
-  hasTrailingSlash,
-  isPreflight,
-  methodNotAllowed,
-  routeNotFound,
-} from './known-paths.ts'
+  type Addresses,
+  collectAddresses,
+  createAddressFinder,
+  refuseBesideParameters,
+  refuseMethod,
+} from './known-methods.ts'
+import { createPathFinder, hasTrailingSlash, isPreflight, routeNotFound } from './known-paths.ts'
 import { logRoutes } from './log-routes.ts'
 import { registerMcp } from './mcp.ts'
 import { registerMetrics } from './metrics.ts'
@@ -48,7 +49,7 @@ export function createHttpShell(options: HttpShellOptions): HttpShell {
   const { environment, random, log, errorPage } = options
   const parts = { requestTracker, headers, environment, random, log, errorPage, compress: createCompress() }
   const shedding = createLoadShedding(options, parts)
-  const app = createFramework(options, parts, shedding.refuse)
+  const { app, addresses } = createFramework(options, parts, shedding.refuse)
   const { routes, eventData } = options
   const operatorRoutes = [...options.operatorRoutes, ...logRoutes(options)]
   const openApi = cachedDocument(options, (publicUrl) => openApiDocument(routes, { publicUrl, eventData }))
@@ -56,7 +57,7 @@ export function createHttpShell(options: HttpShellOptions): HttpShell {
     operatorDocument(operatorRoutes, { publicUrl }),
   )
   const authorization = createAuthorization(options)
-  const needs = { ...parts, authorization, openApi, operatorOpenApi, isStopping: () => stopping }
+  const needs = { ...parts, addresses, authorization, openApi, operatorOpenApi, isStopping: () => stopping }
   registerRoutes(app, { ...options, operatorRoutes }, needs)
   return {
     async listen(host, port) {
@@ -101,7 +102,11 @@ interface Parts extends ErrorPageNeeds {
   requestTracker: RequestTracker
 }
 
-function createFramework(options: HttpShellOptions, parts: Parts, shedLoad: Refuse): FastifyInstance {
+function createFramework(
+  options: HttpShellOptions,
+  parts: Parts,
+  shedLoad: Refuse,
+): { app: FastifyInstance; addresses: Addresses } {
   const sendError = createErrorSender(options, parts)
   const app = fastify({
     logger: false,
@@ -129,6 +134,8 @@ function createFramework(options: HttpShellOptions, parts: Parts, shedLoad: Refu
   })
   const paths = [...options.routes, ...options.operatorRoutes].map(({ path }) => path)
   const findPath = createPathFinder([...paths, OPERATOR_DOCUMENT_PATH])
+  const addresses = collectAddresses(app)
+  const findAddress = createAddressFinder(addresses)
   const refuseFlood = createDocumentationLimit(options, parts)
   const beginRequest = (request: FastifyRequest, reply: FastifyReply): void => {
     parts.requestTracker.begin(request, reply)
@@ -138,11 +145,15 @@ function createFramework(options: HttpShellOptions, parts: Parts, shedLoad: Refu
   app.addHook('onRequest', (request, reply, done) => {
     if (shedLoad(request, reply) || refuseFlood(request, reply)) return
     beginRequest(request, reply)
-    const notFound = () => routeNotFound(findPath, request.raw.url, options.publicUrl())
+    const notFound = () => {
+      const address = findAddress(request.raw.url)
+      if (address) return refuseMethod(request, reply, address)
+      return routeNotFound(findPath, request.raw.url, options.publicUrl())
+    }
     done(requestError(request, notFound))
   })
   app.setErrorHandler(sendError)
-  return app
+  return { app, addresses }
 }
 
 type SendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
@@ -229,6 +240,7 @@ function refusedFields({ details }: ApiError): string {
 }
 
 interface Needs extends Parts {
+  addresses: Addresses
   authorization: Authorization
   openApi(): object
   operatorOpenApi(): object
@@ -236,7 +248,6 @@ interface Needs extends Parts {
 }
 
 function registerRoutes(app: FastifyInstance, options: HttpShellOptions, needs: Needs): void {
-  const methods = collectMethods(app)
   registerHealth(app, options.ready, needs.isStopping)
   registerReference(app, needs)
   registerMounts(app, options.mounts, options.log)
@@ -248,42 +259,7 @@ function registerRoutes(app: FastifyInstance, options: HttpShellOptions, needs: 
   registerPolicyReports(app, options.clock, options.log)
   registerGatewayWebhookRoutes(app, needs, options.gatewayWebhookRoutes)
   // Last, because all other paths must be registered before.
-  app.register(async (scope) => registerMethodNotAllowed(scope, new Map(methods)))
-}
-
-function collectMethods(app: FastifyInstance): Map<string, Set<string>> {
-  const methods = new Map<string, Set<string>>()
-  app.addHook('onRoute', ({ url, method }) => {
-    const allowed = methods.get(url) ?? new Set()
-    for (const name of [method].flat()) allowed.add(name)
-    methods.set(url, allowed)
-  })
-  return methods
-}
-
-/** A known path with another method is 405 with an Allow header. */
-function registerMethodNotAllowed(
-  app: FastifyInstance,
-  methods: ReadonlyMap<string, ReadonlySet<string>>,
-): void {
-  for (const [url, known] of methods) {
-    const others = app.supportedMethods.filter((method) => !known.has(method))
-    if (others.length === 0) continue
-    // A copy, because the routes below are added to the known ones.
-    const allowed = [...known]
-    app.route({
-      method: others,
-      url,
-      exposeHeadRoute: false,
-      onRequest: (request, reply, done) => {
-        reply.header('allow', allowed.join(', '))
-        done(methodNotAllowed(request.method, url, allowed))
-      },
-      handler: () => {
-        throw new Error('the onRequest hook refuses this method before the handler')
-      },
-    })
-  }
+  app.register(async (scope) => refuseBesideParameters(scope, needs.addresses))
 }
 
 /** Caches a document; it changes only when the public URL becomes known. */

@@ -4,6 +4,7 @@ import { API_ERRORS } from '../../src/core/errors.ts'
 import type { ApiResponse } from '../support/api.ts'
 import { assertApiError, UUID_V7 } from '../support/assertions.ts'
 import { initiateBody } from '../support/builders.ts'
+import { operationsOf } from '../support/openapi.ts'
 import { sendBytes } from '../support/raw-http.ts'
 import { testService } from '../support/service.ts'
 
@@ -221,5 +222,23 @@ describe('paths and methods', () => {
       assertApiError(answer, 'method_not_allowed')
       assert.equal(answer.headers.get('allow'), allow, `${method} ${path}`)
     }
+  })
+
+  it('refuses every other method of every documented path, also beside a path with a parameter', async () => {
+    const documents = [await api.get('/openapi.json'), await service.admin.get('/admin/v1/openapi.json')]
+    const operations = documents.flatMap(({ body }) => operationsOf(body))
+    const paths = new Set(operations.map(({ path }) => path))
+    assert.ok(paths.has('/api/v1/charges/recurring') && paths.has('/admin/v1/merchants'))
+    const notRefused: string[] = []
+    for (const path of paths) {
+      const known = operations.filter((one) => one.path === path).map(({ method }) => method)
+      for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((one) => !known.includes(one))) {
+        const { http, headers } = await anonymous.send(method, path.replaceAll(/\{\w+\}/g, 'x'))
+        const allowed = headers.get('allow')?.split(', ') ?? []
+        if (http !== 405 || known.some((one) => !allowed.includes(one)))
+          notRefused.push(`${method} ${path}: ${http}`)
+      }
+    }
+    assert.deepEqual(notRefused, [])
   })
 })
