@@ -15,7 +15,7 @@ import type { Failpoints } from '../kit/failpoints.ts'
 import type { Counters } from '../kit/observability/counters.ts'
 import type { Log } from '../kit/observability/log.ts'
 import type { MerchantProfile } from '../merchants/profiles.ts'
-import { mergingReferences } from './merge-references.ts'
+import { mergingSearchIndexes } from './merge-search-indexes.ts'
 import { applyMoves, type MoveInput } from './move-queries.ts'
 import type { PaymentRow } from './payment.ts'
 import { type RecordInput, type RecordResult, recordPayments } from './record-queries.ts'
@@ -121,7 +121,7 @@ export function createPaymentWriters(
       perCell(cells, () =>
         createBatcher({
           ...options,
-          run: mergingReferences(db, (inputs: readonly RecordInput[]) => recordPayments(db, inputs)),
+          run: mergingSearchIndexes(db, (inputs: readonly RecordInput[]) => recordPayments(db, inputs)),
         }),
       ),
     ),
