@@ -119,7 +119,14 @@ describe('a cell', () => {
     assert.equal(code, 0, out)
     const { message, data } = JSON.parse(out)
     assert.equal(message, 'Cell removed.')
-    assert.deepEqual(data, { name: 'cell-2', state: 'removed', merchants: 0, refused: [], delayed: [], isUp: false })
+    assert.deepEqual(data, {
+      name: 'cell-2',
+      state: 'removed',
+      merchants: 0,
+      refused: [],
+      delayed: [],
+      isUp: false,
+    })
     assert.deepEqual(cells.numbers, [0, 1])
     assert.throws(() => cells.open(2), /was removed/)
     const status = await cowry('status')
