@@ -2,7 +2,7 @@
 // `npm run test:rest` runs the other files and the larger forms, and repeats what depends on the environment. Arguments
 // are test files.
 
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -14,6 +14,7 @@ import { exitWithUsageError, parseArguments, parsePositiveInteger } from './supp
 import { largestFirst, PROCESSOR_TIMES, sharingFirst, writeGroup } from './support/groups.ts'
 import { findPgbouncer, startPgbouncer } from './support/pgbouncer.ts'
 import { processorSeconds } from './support/processor-time.ts'
+import { buildProgram } from './support/program.ts'
 import { dropDatabase, prepareTemplate } from './support/template.ts'
 import {
   ALONE,
@@ -36,6 +37,7 @@ const BESIDE_SHARED = 2
 
 const SHOWN_FILES = 20
 const MAX_STEP_MS = 40 * 60_000
+const MAX_OUTPUT_BYTES = 16 * 1024 ** 2
 const TEST_TIMEOUT_MS = 240_000
 // Enough for the databases of all files that run at once.
 const MEMORY_DISK_BYTES = 3 * 1024 ** 3
@@ -128,11 +130,16 @@ async function runLong(): Promise<void> {
 }
 
 async function runMain(): Promise<void> {
-  await step('types, style and dead code', () => run('npm', ['run', '--silent', 'check']))
+  // Beside the tests, which leave a part of the processors idle while they wait.
+  const checked = runQuietly('npm', ['run', '--silent', 'check'])
   if (!HAS_BROWSER) console.log('» browser tests: left out; set COWRY_TEST_BROWSER to a Chromium to run them')
   await step('tests', () =>
     runOnServer({ patterns: EVERY_TEST, without: REST_ONLY, isPooled, workers, major }),
   )
+  await step('types, style and dead code', async () => {
+    const output = await checked
+    if (output !== undefined) throw new Error(`npm run check\n${output}`)
+  })
 }
 
 async function runRest(): Promise<void> {
@@ -206,6 +213,7 @@ async function runTests(url: string, tests: Run, folder: string): Promise<void> 
   await requireConnections(url, found.length)
   const { adminUrl, template } = await prepareTemplate(url)
   const pooler = tests.isPooled ? await startPgbouncer(url) : undefined
+  const program = found.length > FEW_FILES ? await buildProgram() : undefined
   const options = [
     `--test-concurrency=${tests.form ? SHARED_PROCESSES : SHARED_PROCESSES + BESIDE_SHARED}`,
     `--test-timeout=${TEST_TIMEOUT_MS}`,
@@ -218,6 +226,7 @@ async function runTests(url: string, tests: Run, folder: string): Promise<void> 
     await run(process.execPath, ['--test', ...options, ...entries], {
       COWRY_TEST_DATABASE_URL: adminUrl,
       COWRY_TEST_TEMPLATE: template,
+      ...(program && { COWRY_TEST_PROGRAM: program.file }),
       ...(pooler && { COWRY_TEST_POOLER_URL: pooler.url }),
       ...(tests.workers && { COWRY_TEST_WORKERS: tests.workers }),
       ...(tests.form && { COWRY_TEST_FORM: tests.form }),
@@ -229,6 +238,7 @@ async function runTests(url: string, tests: Run, folder: string): Promise<void> 
   } finally {
     if (existsSync(failuresFile)) failures.push(readFileSync(failuresFile, 'utf8'))
     await pooler?.stop()
+    await program?.remove()
     await dropDatabase(adminUrl, template)
   }
 }
@@ -282,6 +292,20 @@ function printProcessorTimes(folder: string): void {
   const largest = lines.toSorted((a, b) => Number.parseFloat(b) - Number.parseFloat(a)).slice(0, SHOWN_FILES)
   console.log(`\nMost processor time of ${lines.length} files:`)
   for (const line of largest) console.log(`${line.split(' ')[0]?.padStart(7)} s  ${line.split(' ')[1]}`)
+}
+
+/** Returns the output of a command that fails. */
+function runQuietly(command: string, args: string[]): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    execFile(
+      command,
+      args,
+      { cwd: ROOT, timeout: MAX_STEP_MS, maxBuffer: MAX_OUTPUT_BYTES },
+      (error, out, err) => {
+        resolve(error ? `${out}${err}` || error.message : undefined)
+      },
+    )
+  })
 }
 
 function run(command: string, args: string[], env: Record<string, string> = {}): Promise<void> {

@@ -98,11 +98,16 @@ export async function runCowry(
   return { ...end, out: output(), err: errors() }
 }
 
+/** The one that test/run.ts built, for the processes of this checkout. */
+function programIn(root: string): string {
+  return (root === ROOT && process.env.COWRY_TEST_PROGRAM) || 'src/main.ts'
+}
+
 function spawnCowry(
   t: Cleanup,
   args: string[],
   env: Record<string, string>,
-  { root = ROOT, command = [process.execPath, 'src/main.ts'], ...options }: ProcessOptions,
+  { root = ROOT, command = [process.execPath, programIn(root)], ...options }: ProcessOptions,
 ): Spawned {
   const [file, ...before] = command
   const child = spawn(file, [...before, ...args], {

@@ -116,7 +116,7 @@ async function startOwnService(t: Cleanup, options: TestServiceOptions): Promise
     DATABASE_URL: databaseUrl,
     COWRY_DATA_DIR: dataDir,
     COWRY_ADMIN_TOKEN: ADMIN_TOKEN,
-    COWRY_POOL_SIZE: '4',
+    COWRY_POOL_SIZE: '2',
     // The tests share the event loop of the service, and a busy machine delays it.
     COWRY_MAX_LOOP_DELAY_MS: '0',
     ...options.env,
