@@ -50,7 +50,7 @@ const SERVER_SETTINGS = {
   max_connections: String(MAX_CONNECTIONS),
   wal_compression: 'off',
 }
-// A few files need no more than the default of PostgreSQL.
+// A few files need no more connections than the default of PostgreSQL, and start too few processes to build the program.
 const FEW_FILES = 10
 
 const HELP = `npm test [-- FILE …]

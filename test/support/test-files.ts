@@ -33,13 +33,15 @@ export const SHARED_STATE_TESTS = [
 // webhooks-worker, lost responses of each provider in conformance and gateway, and the end of a process under load in
 // process-death and workers. Instead of the walk and the generated requests, npm test has the simulation (without the
 // comparison of its database with PostgreSQL), and the tests that are generated from the OpenAPI document (inputs, isolation,
-// openapi-responses). npm test moves a merchant in test/api/cells-move, but no process dies while it does; it runs commands in
-// cli-listen and src/cli, and pays on the page of the sandbox provider in test/browser/checkout.
+// openapi-responses). npm test has two cells in test/api/cells and moves a merchant in cells-move, but no process dies while it does;
+// it runs commands in cli-listen and src/cli, and pays on the page of the sandbox
+// provider in test/browser/checkout.
 export const REST_ONLY = [
   'test/faults/{cells-move,event-loop}.test.ts',
   'test/faults/{chaos,deliveries,delivery-times,fuzz,lost-gateway-responses,postgres-failover,postgres-upgrade,processes}.test.ts',
   'test/faults/{random-walk,simulation/model}.test.ts',
-  'test/api/{archive-cells,cells-move-cancel,cells-move-pause,dashboard-weight}.test.ts',
+  'test/api/{archive-cells,dashboard-weight}.test.ts',
+  'test/api/cells-{add,change,move-cancel,move-cases,move-drain,move-months,move-pause,move-webhooks}.test.ts',
   'test/start/{commands,full-disk,ordinary-user,package}.test.ts',
   'src/kit/embedded-postgres{,/users}.test.ts',
   'packages/{medusa,sdk}/test/package.test.ts',
