@@ -5,14 +5,18 @@ import { waitForEpoch } from '../kit/cells/processes.ts'
 import { connectDb, type Db } from '../kit/db/db.ts'
 import { urlOfSchema } from './citus.ts'
 import { raiseEpoch } from './moves/move-queries.ts'
-import { markRemoved, readContents, readOwnCell, readUse, saveUrl } from './queries.ts'
+import { NEEDS_OWNER } from './obstacles.ts'
+import { markRemoved, ownsTables, readContents, readOwnCell, readUse, saveUrl } from './queries.ts'
 import {
   type CellState,
   type CellsApp,
   identifyInstance,
   namesServer,
+  REMOVED,
   refuse,
   requireCell,
+  requireIsolation,
+  requireRights,
   requireServer,
   urlContextOf,
 } from './register.ts'
@@ -30,10 +34,10 @@ const EVERYWHERE_WITHIN_MS = 18_000
 export async function removeCell(app: CellsApp, name: string): Promise<Changed> {
   const found = await requireCell(app, name)
   const { number } = found
-  if (found.state === 'active')
-    throw refuse('name', `names an active cell: use cowry cells drain ${name} first.`)
   const epoch = await app.unscopedInstanceDb.transaction(async (tx) => {
-    const { hasMerchants, hasMoves } = await readUse(tx, number)
+    // Read here: another operator may have activated the cell meanwhile.
+    const { state, hasMerchants, hasMoves } = await readUse(tx, number)
+    if (state === 'active') throw refuse('name', `names an active cell: use cowry cells drain ${name} first.`)
     if (hasMerchants)
       throw refuse('name', `names a cell with merchants: use cowry cells drain ${name} first.`)
     if (hasMoves)
@@ -52,7 +56,7 @@ interface NewUrl {
   isCitus?: boolean
 }
 
-/** The database must be the same cell. */
+/** The database must be the same cell, and its user must have the rights that a cell needs. */
 export async function setCellUrl(app: CellsApp, name: string, given: NewUrl): Promise<Changed> {
   const { unscopedInstanceDb, vault } = app
   const found = await requireCell(app, name)
@@ -61,7 +65,7 @@ export async function setCellUrl(app: CellsApp, name: string, given: NewUrl): Pr
   await requireSameCell(app, found, url)
   const sealed = vault.seal(url, urlContextOf(name))
   const epoch = await unscopedInstanceDb.transaction(async (tx) => {
-    if (!(await saveUrl(tx, found.number, sealed))) throw refuse('name', 'names a cell that was removed.')
+    if (!(await saveUrl(tx, found.number, sealed))) throw refuse('name', REMOVED)
     return raiseEpoch(tx)
   })
   const everywhere = await isEverywhere(app, epoch)
@@ -73,12 +77,16 @@ async function requireSameCell(app: CellsApp, cell: CellState, url: string): Pro
   const db = connectDb({ url, poolSize: 1 })
   try {
     await requireServer(db)
-    const other = await findDifference(db, cell, instanceId)
-    if (other !== undefined)
-      throw refuse(
-        'url',
-        `leads to ${other}: give the database of the cell ${cell.name}, after it was moved there.`,
-      )
+    await requireRights(async () => {
+      const other = await findDifference(db, cell, instanceId)
+      if (other !== undefined)
+        throw refuse(
+          'url',
+          `leads to ${other}: give the database of the cell ${cell.name}, after it was moved there.`,
+        )
+      if (!(await ownsTables(db))) throw refuse('url', NEEDS_OWNER)
+      await requireIsolation(app, db)
+    })
   } finally {
     await db.close()
   }

@@ -35,6 +35,9 @@ export function describeConnection(error: unknown): string {
 export const NEEDS_ROLE =
   'leads to a database whose user is not a member of the role cowry_merchant, by which merchants are isolated: as a superuser, create role cowry_merchant nologin where it is missing, and grant cowry_merchant to the user.'
 
+export const NEEDS_OWNER =
+  'leads to a database whose user does not own the tables of the cell: grant the role that owns them to the user, or make the user their owner.'
+
 const MAKE_OWNER = 'make it the owner with alter database … owner to …'
 const RIGHTS: readonly (readonly [RegExp, string])[] = [
   [/role/, NEEDS_ROLE],

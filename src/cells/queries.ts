@@ -42,6 +42,20 @@ export async function readOwnCell(cell: Tx): Promise<OwnCell | undefined> {
   return firstRow(cell, selectOwnCell, [])
 }
 
+const selectOwnsTables = sql<{ ownsTables: boolean }>`
+select not exists (
+  select
+  from pg_class
+  where relnamespace = current_schema()::regnamespace
+    and relkind in ('r', 'p')
+    and not pg_has_role(relowner, 'usage')
+) as "ownsTables"`
+
+/** Whether the user has the rights of the owner of every table. */
+export async function ownsTables(cell: Tx): Promise<boolean> {
+  return requireRow(await cell.query(selectOwnsTables)).ownsTables
+}
+
 const saveInstanceStatement = sql<{ id: string }>`
 insert into placement as p (is_only, epoch, instance_id)
 values (true, 0, $1)
@@ -140,8 +154,8 @@ export function isSameSchema(one: Db, other: Db, mark: string): Promise<boolean>
   })
 }
 
-const lockCellStatement = sql<unknown>`
-select
+const lockCellStatement = sql<Pick<CellRow, 'state'>>`
+select state
 from cells
 where number = $1
 for update`
@@ -151,13 +165,13 @@ update cells
 set state = 'removed', sealed = ''
 where number = $1`
 
-interface Use {
+interface Use extends Pick<CellRow, 'state'> {
   hasMerchants: boolean
   /** Of merchants that go there or leave it, until the copy that is not used is deleted. */
   hasMoves: boolean
 }
 
-const selectUse = sql<Use>`
+const selectUse = sql<Omit<Use, 'state'>>`
 select
   (select merchant_id from merchant_cells where cell = $1 order by merchant_id limit 1) is not null as "hasMerchants",
   (
@@ -166,8 +180,8 @@ select
 
 /** Waits for merchants that are being placed in the cell. */
 export async function readUse(tx: Tx, number: number): Promise<Use> {
-  await tx.query(lockCellStatement, [number])
-  return requireRow(await tx.query(selectUse, [number]))
+  const { state } = requireRow(await tx.query(lockCellStatement, [number]))
+  return { state, ...requireRow(await tx.query(selectUse, [number])) }
 }
 
 /** The row stays, without the URL. */

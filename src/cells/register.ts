@@ -141,7 +141,7 @@ export async function requireServer(db: ConnectedDb): Promise<void> {
 }
 
 /** Rejects with what to grant if the user lacks rights. */
-async function requireRights<Result>(work: () => Promise<Result>): Promise<Result> {
+export async function requireRights<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {
@@ -152,7 +152,10 @@ async function requireRights<Result>(work: () => Promise<Result>): Promise<Resul
 }
 
 /** Where the instance isolates merchants by row-level security, a cell does, too. */
-async function requireIsolation({ unscopedInstanceDb }: RegisterApp, db: Db): Promise<void> {
+export async function requireIsolation(
+  { unscopedInstanceDb }: Pick<CellsApp, 'unscopedInstanceDb'>,
+  db: Db,
+): Promise<void> {
   const hasGaps = async (one: Db) => (await applyRowLevelSecurity(one)).length > 0
   if ((await hasGaps(db)) && !(await hasGaps(unscopedInstanceDb))) throw refuse('url', NEEDS_ROLE)
 }
@@ -222,13 +225,15 @@ function heldOf(moves: readonly HeldMove[] = []): Pick<CellState, 'refused' | 'd
   return { refused: idsOf(true), delayed: idsOf(false) }
 }
 
+export const REMOVED = 'names a cell that was removed.'
+
 /** A cell that can be changed: not the database of the instance, and not one that was removed. */
 export async function requireCell(app: CellsApp, name: string): Promise<CellState> {
   const found = (await listCells(app)).find((cell) => cell.name === name)
   if (!found) throw refuse('name', `names no cell: cowry cells list shows those that there are.`)
   if (found.number === 0)
     throw refuse('name', 'names the database of the instance, which has the register: it always stays.')
-  if (found.state === 'removed') throw refuse('name', 'names a cell that was removed.')
+  if (found.state === 'removed') throw refuse('name', REMOVED)
   return found
 }
 
@@ -246,7 +251,7 @@ export async function activateCell(app: CellsApp, name: string): Promise<CellSta
       'name',
       'names a cell that does not take statements: check its database, and its URL with cowry cells set-url.',
     )
-  await saveCellState(app.unscopedInstanceDb, name, 'active')
+  if (!(await saveCellState(app.unscopedInstanceDb, name, 'active'))) throw refuse('name', REMOVED)
   return { ...found, state: 'active' }
 }
 

@@ -12,7 +12,7 @@ import { payWith } from '../support/builders.ts'
 import { dataOf } from '../support/cases.ts'
 import { cellsCommand, plainAddress } from '../support/cells.ts'
 import { NO_POOLER, testDatabaseUrl } from '../support/database.ts'
-import { tempFolder } from '../support/process.ts'
+import { eventually, tempFolder } from '../support/process.ts'
 import { ADMIN_TOKEN, testService } from '../support/service.ts'
 
 const urls: string[] = []
@@ -26,6 +26,10 @@ const service = await testService({ after }, { cells: 3, cellAddress, isOwn: tru
 const { admin, cells } = service
 const cowry = cellsCommand(service, ADMIN_TOKEN)
 const file = join(await tempFolder({ after }, 'cells-change'), 'url')
+
+const WITHIN_MS = 20_000
+const WAITING = `select count(*)::integer as waiting from pg_locks
+where not granted and locktype in ('tuple', 'transactionid')`
 
 const newShop = async (cell: string) => {
   const { uuid } = dataOf(await admin.post('/admin/v1/merchants', { name: cell, cell }))
@@ -77,6 +81,39 @@ describe('the URL of a cell', NO_POOLER, () => {
     assert.match(out, /url leads to a cell of another instance/)
   })
 
+  it('is not changed to one whose user lacks rights', async () => {
+    const [first = ''] = urls
+    const cell = cells.open(1)
+    const given = new URL(first)
+    const user = `${given.pathname.slice(1)}_user`
+    const own = new URL(first)
+    own.username = user
+    own.password = 'hush'
+    await cell.script(`create role ${user} login password 'hush'`)
+    try {
+      for (const [script, reason] of [
+        ['select', /url leads to a database whose user may not /],
+        [
+          `grant select on all tables in schema public to ${user}`,
+          /whose user does not own the tables of the cell/,
+        ],
+        [`grant "${given.username}" to ${user}`, /whose user is not a member of the role cowry_merchant/],
+        [`grant cowry_merchant to ${user}`, undefined],
+      ] as const) {
+        await cell.script(script)
+        const { code, out } = await setUrl(own.href)
+        if (reason) assert.match(out, reason)
+        else assert.equal(code, 0, out)
+        assert.doesNotMatch(out, /hush/)
+      }
+    } finally {
+      const { code, out } = await setUrl(first)
+      assert.equal(code, 0, out)
+      await cells.open(1).script(`drop owned by ${user}; drop role ${user}`)
+    }
+    assert.equal((await payWith(shop.api, 'card_success')).status, 'successful')
+  })
+
   it('is used by a running process without a restart', async () => {
     const before = cells.open(1)
     const [first = ''] = urls
@@ -112,6 +149,26 @@ describe('a cell', () => {
     await saveCellState(service.db, 'cell-1', 'active')
     assert.equal(code, 1)
     assert.match(out, /names a cell with moves that have not ended/)
+  })
+
+  it('is not removed if it is activated at that moment', async (t) => {
+    await saveCellState(service.db, 'cell-2', 'added')
+    const own = cells.open(0).apart(2)
+    t.after(() => own.close())
+    const removed = await own.transaction(async (tx) => {
+      await tx.script("update cells set state = 'active' where name = 'cell-2'")
+      const one = remove('cell-2')
+      await eventually(
+        () => own.query<{ waiting: number }>({ name: '', text: WAITING }),
+        ([row]) => row?.waiting === 1,
+        WITHIN_MS,
+      )
+      return { one }
+    })
+    const { code, out } = await removed.one
+    assert.equal(code, 1, out)
+    assert.match(out, /names an active cell: use cowry cells drain cell-2 first/)
+    await saveCellState(service.db, 'cell-2', 'draining')
   })
 
   it('is removed when it is empty, stays in the list, and is not down', async () => {

@@ -4,7 +4,7 @@ import { errorFromIssues } from '../../core/errors.ts'
 import { findPlace } from '../../kit/cells/moving-queries.ts'
 import { listUnaware } from '../../kit/cells/processes.ts'
 import { listCellRows, saveCellState } from '../../kit/cells/queries.ts'
-import { type CellState, type CellsApp, requireCell } from '../register.ts'
+import { type CellState, type CellsApp, REMOVED, requireCell } from '../register.ts'
 import { findObstacle } from './copyable.ts'
 import { cancelMoveOf, findMove, insertMove, type MoveRow, retryMove } from './move-queries.ts'
 
@@ -106,7 +106,7 @@ function switchedText({ cells: { nameOf } }: StartApp, { fromCell, toCell, switc
 export async function drainCell(app: CellsApp, name: string): Promise<CellState> {
   const found = await requireCell(app, name)
   await requireCopyable(app, found.number, 'name')
-  await saveCellState(app.unscopedInstanceDb, name, 'draining')
+  if (!(await saveCellState(app.unscopedInstanceDb, name, 'draining'))) throw refuse('name', REMOVED)
   return { ...found, state: 'draining' }
 }
 
