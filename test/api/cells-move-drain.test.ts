@@ -1,8 +1,10 @@
 // A cell is drained while another one, to which a merchant of it is moved, does not answer.
 
 import assert from 'node:assert/strict'
-import { after, describe, it } from 'node:test'
-import { insertMove } from '../../src/cells/moves/move-queries.ts'
+import { after, before, describe, it } from 'node:test'
+import { MOST_DELAYED } from '../../src/cells/limits.ts'
+import { insertMove, saveProblem } from '../../src/cells/moves/move-queries.ts'
+import { saveCellState } from '../../src/kit/cells/queries.ts'
 import { dataOf } from '../support/cases.ts'
 import { cellsCommand, plainAddress } from '../support/cells.ts'
 import { NO_POOLER } from '../support/database.ts'
@@ -45,6 +47,14 @@ const newIn = async (cell: string): Promise<string> =>
 const moveOf = async (uuid: string) => dataOf(await admin.get(`/admin/v1/merchants/${uuid}/move`))
 
 describe('a drain while another cell does not answer', NO_POOLER, () => {
+  before(() =>
+    cells
+      .open(0)
+      .script(
+        "insert into cells (number, name, sealed, state, created_at) values (9, 'left-1', '', 'removed', now())",
+      ),
+  )
+
   it('moves the other merchants to cells that answer, and the command ends with those that wait', async () => {
     const [waiting, other] = [await newIn('cell-1'), await newIn('cell-1')]
     // The cell that is down would be the first choice.
@@ -69,8 +79,30 @@ describe('a drain while another cell does not answer', NO_POOLER, () => {
     const listed = dataOf(await admin.get('/admin/v1/cells'))
     assert.deepEqual(
       listed.map(({ delayed }: { delayed: string[] }) => delayed),
-      [[], [waiting], []],
+      [[], [waiting], [], []],
     )
+  })
+
+  it('begins no more moves when many wait, and the command ends then, too', async () => {
+    const instance = cells.open(0)
+    await saveCellState(instance, 'cell-1', 'active')
+    const waiting: string[] = []
+    for (let count = 0; count < MOST_DELAYED; count += 1) waiting.push(await newIn('cell-1'))
+    const far = new Date(Date.now() + 600_000)
+    for (const merchantId of waiting) {
+      const move = await insertMove(instance, { merchantId, toCell: 2, keepSeconds: 1 }, far)
+      assert.ok(move)
+      await saveProblem(instance, move, { problem: 'down', isRefused: false }, far)
+    }
+    const another = await newIn('cell-1')
+    const { code, out } = await cowry('drain', 'cell-1')
+    assert.equal(code, 1)
+    assert.match(out, /These merchants are not moved yet: /)
+    assert.equal(await cells.of(another), 1)
+    // Merchants without data.
+    const ids = [...waiting, another].map((id) => `'${id}'`).join()
+    await instance.script(`delete from merchant_moves where merchant_id in (${ids});
+delete from merchant_cells where merchant_id in (${ids})`)
   })
 
   it('ends when that cell answers again', async () => {

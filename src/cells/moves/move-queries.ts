@@ -2,6 +2,7 @@
 
 import { type Db, sql, type Tx } from '../../kit/db/db.ts'
 import { firstRow, requireRow } from '../../kit/db/rows.ts'
+import { MOST_DELAYED } from '../limits.ts'
 import type { CopiedRow } from './copy-queries.ts'
 
 export interface MoveRow {
@@ -62,7 +63,7 @@ returning ${COLUMNS}`
 
 export type NewMove = Pick<MoveRow, 'merchantId' | 'toCell' | 'keepSeconds'>
 
-/** Undefined if the merchant is being moved, or is in that cell. */
+/** Undefined if the merchant is being moved or is in that cell, or if the cell was removed. */
 export function insertMove(
   db: Tx,
   { merchantId, toCell, keepSeconds }: NewMove,
@@ -266,9 +267,6 @@ export async function findMerchantIn(db: Tx, cell: number): Promise<string | und
   return (await firstRow(db, selectMerchantsOf, [cell]))?.merchantId
 }
 
-// One that has failed is tried again, because a cell does not answer or the switch would take too long. So many may wait.
-const MOST_DELAYED = 10
-
 const selectOpenMoves = sql<{ isDelayed: boolean }>`
 select problem is not null as "isDelayed"
 from merchant_moves
@@ -276,7 +274,7 @@ where step = 'copy' and not is_refused and not is_cancelled
 order by merchant_id
 limit ${String(MOST_DELAYED)}`
 
-/** Whether a merchant is being copied. A refused, cancelled or delayed move lets others go on. */
+/** Whether a merchant is being copied. A refused or cancelled move lets others go on, and some delayed ones do. */
 export async function isCopying(db: Db): Promise<boolean> {
   const open = await db.query(selectOpenMoves)
   return open.length === MOST_DELAYED || open.some(({ isDelayed }) => !isDelayed)

@@ -2,6 +2,7 @@
 
 import { text as readAll } from 'node:stream/consumers'
 import { type Command, Option } from 'commander'
+import { MOST_DELAYED } from '../../cells/limits.ts'
 import { readGivenFile } from '../given-file.ts'
 import { type JsonOption, withJson } from '../options.ts'
 import type { Shell } from '../shell.ts'
@@ -85,12 +86,16 @@ function addStatus(cells: Command, shell: Shell): void {
     )
     .action(async (options: JsonOption) => {
       const response = await shell.callOperator('GET', '/admin/v1/cells')
-      const down = cellsOf(response).filter(({ state, isUp }) => state !== 'removed' && !isUp)
+      const down = downCells(response)
       const table = render(cellsOf(response))
       if (down.length > 0) throw cellsDown(table, response, down)
       shell.show(response, options, () => table)
     })
 }
+
+/** One that was removed is not expected to take statements. */
+const downCells = (response: Envelope) =>
+  cellsOf(response).filter(({ state, isUp }) => state !== 'removed' && !isUp)
 
 interface Move {
   to: string
@@ -210,7 +215,9 @@ async function watchDrain(shell: Shell, name: string, options: JsonOption): Prom
     if (!cell || cell.merchants === 0) return shell.show(response, options, () => render(cellsOf(response)))
     const { merchants, refused, delayed, isUp } = cell
     if (merchants <= refused.length) throw drainRefused(response, refused)
-    const isDelayed = merchants === last && (!isUp || merchants <= refused.length + delayed.length)
+    const isBlocked = cellsOf(response).flatMap((one) => one.delayed).length >= MOST_DELAYED
+    const isDelayed =
+      merchants === last && (!isUp || isBlocked || merchants <= refused.length + delayed.length)
     delays = isDelayed ? delays + 1 : 0
     if (delays === DELAYED_POLLS) throw drainDelayed(response, cell)
     if (merchants !== last && !options.json) shell.terminal.err(`${merchants} merchants left\n`)
@@ -220,7 +227,7 @@ async function watchDrain(shell: Shell, name: string, options: JsonOption): Prom
 }
 
 function drainDelayed(response: Envelope, { name, refused, delayed, isUp }: Cell): CommandError {
-  const down = cellsOf(response).filter((cell) => !cell.isUp)
+  const down = downCells(response)
   const sentences = [
     isUp ? `These merchants are not moved yet: ${delayed.join(', ')}.` : `${name} does not take statements.`,
     down.length > 0 && `Cells that do not take statements: ${down.map((cell) => cell.name).join(', ')}.`,
