@@ -32,6 +32,8 @@ interface Subscriber {
 export function createChangeFeed(app: { db: Db; cells?: CellMap; clock: Clock; log: Log }): ChangeFeed {
   const { db, cells, clock, log } = app
   const subscribers = new Set<Subscriber>()
+  /** The cells that have not answered the last read yet. */
+  const reading = new Set<number>()
   let polling: AbortController | undefined
 
   const logFailure = (error: unknown) => log.write('live.read_failed', errorFields(error))
@@ -47,16 +49,22 @@ export function createChangeFeed(app: { db: Db; cells?: CellMap; clock: Clock; l
     const merchantIds = [...new Set([...subscribers].map(({ merchantId }) => merchantId))]
     const from = firstIdAt(addMs(clock.now(), -OVERLAP_MS))
     const byCell = await groupByCell(cells, merchantIds, (id) => id)
-    await Promise.all(
-      [...byCell].map(([cell, ids]) =>
-        inNamedCell(cells, cell, () => readChanges(db, ids, from, MOST_CHANGES))
-          .then((rows) => reportAll(ids, rows.toReversed()))
-          .catch(logFailure),
-      ),
-    )
+    for (const [cell, ids] of byCell) if (!reading.has(cell)) void readCell(cell, ids, from)
   }
 
-  /** By cell, so that one that does not answer holds up no page of another. */
+  /** Not waited for: a cell that does not answer holds up no page of another. */
+  const readCell = async (cell: number, merchantIds: readonly string[], from: string): Promise<void> => {
+    reading.add(cell)
+    try {
+      const rows = await inNamedCell(cells, cell, () => readChanges(db, merchantIds, from, MOST_CHANGES))
+      reportAll(merchantIds, rows.toReversed())
+    } catch (error) {
+      logFailure(error)
+    } finally {
+      reading.delete(cell)
+    }
+  }
+
   const reportAll = (merchantIds: readonly string[], rows: readonly ChangeRow[]): void => {
     for (const subscriber of subscribers) {
       if (!merchantIds.includes(subscriber.merchantId)) continue
