@@ -43,9 +43,9 @@ export async function openCells(parts: CellParts, options: DatabaseOptions): Pro
   let successors: Awaited<ReturnType<typeof listSuccessors>> = new Map()
   const { numbers, open } = opened
   const apply = async (merchantIds: readonly string[]): Promise<void> => {
-    await opened.follow(await listCellRows(db))
     successors = await listSuccessors(db)
     for (const merchantId of merchantIds) merchants.invalidate(merchantId)
+    await opened.follow(await listCellRows(db))
   }
   const known = used.map(({ number }) => number)
   stops.push(await announceProcess(parts, known, apply))

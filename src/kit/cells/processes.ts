@@ -62,8 +62,12 @@ export async function announceProcess(
     await save()
   }
   const tick = async (): Promise<void> => {
-    if (apply) await follow()
-    if (clock.now().getTime() - savedAt >= SEEN_EVERY_MS) await save()
+    try {
+      if (apply) await follow()
+    } finally {
+      // Also if a change cannot be acted on: others wait for this process instead of taking it for lost.
+      if (clock.now().getTime() - savedAt >= SEEN_EVERY_MS) await save()
+    }
   }
   const intervalMs = () => (apply ? (state.isMoving ? MOVING_POLL_MS : POLL_MS) : SEEN_EVERY_MS)
   const repeat = async (): Promise<void> => {
