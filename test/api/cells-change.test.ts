@@ -207,6 +207,8 @@ describe('a cell', () => {
     assert.match((await cowry('drain', 'cell-2')).out, /names a cell that was removed/)
     const placed = await admin.post('/admin/v1/merchants', { name: 'Lost', cell: 'cell-2' })
     assert.deepEqual(assertApiError(placed, 'validation_failed'), ['cell: not_allowed'])
+    const move = { merchantId: shop.uuid, toCell: 2, keepSeconds: 60 }
+    assert.equal(await insertMove(cells.open(0), move, new Date()), undefined)
     await writeFile(file, urls[1] ?? '')
     assert.match((await cowry('add', 'cell-2', '--url-file', file)).out, /name is the name of another cell/)
     assert.match((await cowry('add', 'cell-3', '--url-file', file)).out, /is the database of the cell cell-2/)

@@ -112,7 +112,8 @@ async function drainNext({ unscopedInstanceDb: db, cells, clock }: MovesApp): Pr
     const merchantId = await findMerchantIn(db, fromCell)
     if (merchantId === undefined || !(await isCopyable(cells, fromCell))) continue
     const toCell = await chooseTarget({ unscopedInstanceDb: db, cells }, rows)
-    await insertMove(db, { merchantId, toCell, keepSeconds: KEEP_SECONDS }, clock.now())
+    const move = { merchantId, toCell, keepSeconds: KEEP_SECONDS }
+    await db.transaction((tx) => insertMove(tx, move, clock.now()))
     return 0
   }
   return 0

@@ -63,13 +63,24 @@ returning ${COLUMNS}`
 
 export type NewMove = Pick<MoveRow, 'merchantId' | 'toCell' | 'keepSeconds'>
 
-/** Undefined if the merchant is being moved or is in that cell, or if the cell was removed. */
-export function insertMove(
-  db: Tx,
+const keepCellStatement = sql<unknown>`
+select 1
+from cells
+where number = $1 and state <> 'removed'
+for key share`
+
+/**
+ * Undefined if the merchant is being moved or is in that cell, or if the cell was removed. In a transaction it waits for an
+ * operator who removes the cell at that moment.
+ */
+export async function insertMove(
+  tx: Tx,
   { merchantId, toCell, keepSeconds }: NewMove,
   now: Date,
 ): Promise<MoveRow | undefined> {
-  return firstRow(db, insertMoveStatement, [merchantId, toCell, now, keepSeconds])
+  // The database of the instance is not in the register, and always stays.
+  if (toCell !== 0 && (await tx.query(keepCellStatement, [toCell])).length === 0) return undefined
+  return firstRow(tx, insertMoveStatement, [merchantId, toCell, now, keepSeconds])
 }
 
 const claimStatement = sql<MoveRow>`

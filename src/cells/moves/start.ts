@@ -40,7 +40,9 @@ export async function startMove(
   const { cell: fromCell } = await findPlace(db, merchantId)
   if (fromCell === toCell) throw refuse('cell', 'is the cell of the merchant.')
   for (const number of [fromCell, toCell]) await requireCopyable(app, number, 'cell')
-  const started = await insertMove(db, { merchantId, toCell, keepSeconds }, clock.now())
+  const started = await db.transaction((tx) =>
+    insertMove(tx, { merchantId, toCell, keepSeconds }, clock.now()),
+  )
   return started ?? startMove(app, merchantId, { cell, keepSeconds })
 }
 
