@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import pg from 'pg'
-import { type ConnectedDb, type Statement, sql } from '../db/db.ts'
+import { type ConnectedDb, DbUnavailable, type Statement, sql } from '../db/db.ts'
 import {
   type CellMap,
   currentCell,
@@ -214,5 +214,16 @@ describe('work for a merchant that is moved meanwhile', () => {
       ),
       0,
     )
+  })
+
+  it('finds such a value also while the old cell does not answer', async () => {
+    const places = { ...cells, nameOf: String, of: async () => 1 }
+    const findIn = (has: boolean) => async () => {
+      if (currentCell() === 0) throw new DbUnavailable(new Error('down'))
+      return has ? 'a1' : undefined
+    }
+    const work = async () => currentCell()
+    assert.equal(await inCellOfValue(places, 0, findIn(true), work), 1)
+    await assert.rejects(inCellOfValue(places, 0, findIn(false), work), DbUnavailable)
   })
 })

@@ -116,14 +116,32 @@ export async function inCellOfValue<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   const successors = cells.successorsOf(named)
-  const places = [named, ...successors].filter((cell) => cells.numbers.includes(cell))
-  if (successors.length > 0)
-    for (const cell of places) {
-      const merchantId = await runInCell(cell, findMerchant)
-      if (merchantId !== undefined) return inCellOf(cells, merchantId, work)
-    }
+  if (successors.length > 0) {
+    const places = [named, ...successors].filter((cell) => cells.numbers.includes(cell))
+    const merchantId = await findInOne(places, findMerchant)
+    if (merchantId !== undefined) return inCellOf(cells, merchantId, work)
+  }
   if (!areSeveral(cells)) return work()
   return inCellForOne(cells.numbers.includes(named) ? named : 0, work)
+}
+
+/** What the first of the cells has that has it. One that does not answer may have it if no other one has. */
+async function findInOne<Found>(
+  places: readonly number[],
+  find: () => Promise<Found | undefined>,
+): Promise<Found | undefined> {
+  let failure: DbUnavailable | undefined
+  for (const cell of places) {
+    try {
+      const found = await runInCell(cell, find)
+      if (found !== undefined) return found
+    } catch (error) {
+      if (!(error instanceof DbUnavailable)) throw error
+      failure = error
+    }
+  }
+  if (failure) throw failure
+  return undefined
 }
 
 /** Runs the work in the cell, for one merchant that is not known yet: if it works in another cell, the work is repeated there. */
