@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { assertApiError, ISO_TIME, UNKNOWN_UUID, UUID_V7 } from '../support/assertions.ts'
+import { TEST_CELLS } from '../support/cells.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -83,7 +84,8 @@ const NO_SETTINGS = {
 describe('merchants managed by operators', () => {
   it('creates a merchant from a name alone', async () => {
     const merchant = await create({ name: 'Corner Shop' })
-    const { uuid, createdAt } = merchant
+    const { uuid, cell, createdAt } = merchant
+    assert.equal(cell === undefined, TEST_CELLS === 1)
     assert.deepEqual(merchant, {
       uuid,
       name: 'Corner Shop',
@@ -91,6 +93,7 @@ describe('merchants managed by operators', () => {
       baseCurrency: 'USD',
       status: 'active',
       settings: NO_SETTINGS,
+      ...(cell !== undefined && { cell }),
       createdAt,
       updatedAt: createdAt,
     })
