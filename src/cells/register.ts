@@ -7,7 +7,7 @@ import { listUnaware } from '../kit/cells/processes.ts'
 import { type CellRow, countMerchantsByCell, listCellRows, saveCellState } from '../kit/cells/queries.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Vault, VaultContext } from '../kit/crypto.ts'
-import { type ConnectedDb, connectDb, type Db } from '../kit/db/db.ts'
+import { type ConnectedDb, connectDb, type Db, type Tx } from '../kit/db/db.ts'
 import { migrate } from '../kit/db/migrate.ts'
 import { requireUsableServer } from '../kit/db/server-check.ts'
 import { applyRowLevelSecurity } from '../kit/db/tenant-isolation.ts'
@@ -85,9 +85,7 @@ const OF_ANOTHER = 'is the database of another instance.'
 /** Prepares the database and registers it. Repeating it after a crash is safe. */
 export async function addCell(app: RegisterApp, cell: NewCell): Promise<CellRow> {
   const { name, state = 'added', isCitus = false } = cell
-  const known = await listCellRows(app.unscopedInstanceDb)
-  if (name === 'main' || known.some((row) => row.name === name))
-    throw refuse('name', 'is the name of another cell.')
+  await requireFreeName(app.unscopedInstanceDb, name)
   if (!namesServer(cell.url)) throw refuse('url', 'must be postgres://user:password@host:port/database.')
   if (isCitus) await requireRights(() => prepareCitus(cell))
   const url = isCitus ? urlOfSchema(cell.url, name) : cell.url
@@ -100,6 +98,12 @@ export async function addCell(app: RegisterApp, cell: NewCell): Promise<CellRow>
   } finally {
     await db.close()
   }
+}
+
+async function requireFreeName(instanceDb: Tx, name: string): Promise<void> {
+  const known = await listCellRows(instanceDb)
+  if (name === 'main' || known.some((row) => row.name === name))
+    throw refuse('name', 'is the name of another cell.')
 }
 
 /** Without a host or a scheme the driver would dial this machine. */
@@ -169,9 +173,12 @@ async function register(
   const instanceId = await identifyInstance(unscopedInstanceDb, random)
   return unscopedInstanceDb.transaction(async (tx) => {
     const number = await nextCellNumber(tx)
+    // Asked again, one caller at a time: another one may have added a cell of this name while the database was prepared.
+    await requireFreeName(tx, name)
     const cell = { number, name, state, sealed: vault.seal(url, urlContextOf(name)), createdAt: clock.now() }
-    await claim(db, cell, instanceId)
+    // First, because a claim stays in the database of the cell if this transaction fails.
     await insertCell(tx, cell)
+    await claim(db, cell, instanceId)
     return cell
   })
 }

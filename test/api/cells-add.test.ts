@@ -19,12 +19,22 @@ const cowry = cellsCommand(service, ADMIN_TOKEN)
 
 const WITHIN_MS = 20_000
 
+interface OwnRow {
+  name: string
+  number: number
+}
+
 const WAITING = `select count(*)::integer as count from pg_locks
 where not granted and database = (select oid from pg_database where datname = current_database())`
 
 /** The statement has no name, because it is not one of the service's. */
 const query = async <Row>(db: Db, text: string): Promise<Row[]> =>
   db.query({ name: '', text } as Statement<Row>, [])
+
+async function queryOnce<Row>(url: string, text: string): Promise<Row[]> {
+  const db = connectTestDb({ url, poolSize: 1 })
+  return query<Row>(db, text).finally(() => db.close())
+}
 
 describe('a database that is added as a cell', () => {
   it('is refused with other tables, of another instance, or of a cell of another instance', async (t) => {
@@ -76,6 +86,37 @@ describe('a database that is added as a cell', () => {
     assert.match(texts.join(), /url is the database of the cell both-1 of another instance\./)
     await service.db.script("delete from cells where name = 'both-1'")
   })
+
+  for (const [which, count] of [
+    ['one database', 1],
+    ['each of two databases', 2],
+  ] as const)
+    it(`has the name that it was given first: ${which} under one name at the same moment`, async (t) => {
+      const name = `same-${count}`
+      const urls = [await testDatabaseUrl(t), await testDatabaseUrl(t)].slice(0, count)
+      const instance = connectTestDb({ url: service.databaseUrl, poolSize: 2 })
+      const countWaiting = async () => (await query<{ count: number }>(instance, WAITING))[0]?.count
+      // Both have prepared their database when the first of them comes to the register.
+      const answers = await instance
+        .transaction(async (tx) => {
+          await tx.script('lock table cells in exclusive mode')
+          const both = [0, 1].map((index) =>
+            admin.post('/admin/v1/cells', { name, url: urls[index % count] }),
+          )
+          await eventually(countWaiting, (waiting) => waiting === 2, WITHIN_MS)
+          return { both }
+        })
+        .then(({ both }) => Promise.all(both))
+        .finally(() => instance.close())
+      const texts = answers.map(({ text }) => text).join()
+      assert.deepEqual(answers.map(({ http }) => http).toSorted(), [201, 400], texts)
+      assert.match(texts, /name is the name of another cell\./)
+      const selectRow = `select name, number from cells where name = '${name}'`
+      const claims = await Promise.all(urls.map((url) => queryOnce<OwnRow>(url, selectRow)))
+      assert.deepEqual(claims.flat(), await query<OwnRow>(service.db, selectRow))
+      assert.equal(claims.flat().length, 1)
+      await service.db.script(`delete from cells where name = '${name}'`)
+    })
 
   it('is added again after its first addition was cut off, with another number if that is taken', async (t) => {
     const url = await testDatabaseUrl(t)
