@@ -52,12 +52,13 @@ export async function composeApp(parts: Parts, addresses: Addresses) {
   })
   const background = createBackground({ log })
   stops.push(() => background.settled())
+  const probe = (cell: number) => probeCell(cells, cell, clock.now())
   const app = {
     ...gateways,
     ...{ ...databases, cells, clock, random, log, vault, mode, publicHttp, counters, background },
     cursors: createSigner(secrets.cursorKey),
-    probeCell: (cell: number) => probeCell(cells, cell, clock.now()),
-    placement: createPlacement({ unscopedInstanceDb, cells, clock, log }),
+    probeCell: probe,
+    placement: createPlacement({ unscopedInstanceDb, cells, clock, log, probeCell: probe }),
     keyPepper: secrets.keyPepper,
     keyCache: createKeyCache({ instanceDb: unscopedInstanceDb, clock }, { refreshUntil }),
     cappedLists: createCappedLists(clock),

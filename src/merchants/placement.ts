@@ -22,7 +22,7 @@ import type { MerchantRow } from './merchant.ts'
 import { findMerchant, saveMerchantCopy } from './queries.ts'
 
 export interface Placement {
-  /** The cell for a new merchant: the one with this name, or the active one with the fewest merchants. */
+  /** The cell for a new merchant: the one with this name, or the active one with the fewest merchants of those that answer. */
   choose(name?: string): Promise<number>
   copy(row: MerchantRow, cell: number): Promise<void>
   /** The names of the cells of these merchants, in their order. */
@@ -39,6 +39,8 @@ interface Needs {
   cells: Cells
   clock: Clock
   log: Log
+  /** Whether the cell takes statements now. */
+  probeCell(cell: number): Promise<boolean>
 }
 
 const RETRY_BATCH = 100
@@ -84,13 +86,15 @@ export function createPlacement(app: Needs): Placement | null {
 }
 
 // A cell that is not active may be unknown to other processes, which would write the merchant's payments into cell 0.
-async function chooseCell({ unscopedInstanceDb, cells }: Needs, name?: string): Promise<number> {
+async function chooseCell(app: Needs, name?: string): Promise<number> {
+  const { unscopedInstanceDb, cells } = app
   const states = new Map((await listCellRows(unscopedInstanceDb)).map((row) => [row.number, row.state]))
   const active = cells.numbers.filter((cell) => (states.get(cell) ?? 'active') === 'active')
   if (name !== undefined) return requireNamed(cells, active, name)
   const counts = await countMerchantsByCell(unscopedInstanceDb)
-  const [fewest = 0] = active.toSorted((one, other) => (counts.get(one) ?? 0) - (counts.get(other) ?? 0))
-  return fewest
+  const byCount = active.toSorted((one, other) => (counts.get(one) ?? 0) - (counts.get(other) ?? 0))
+  for (const cell of byCount) if (await app.probeCell(cell)) return cell
+  return 0
 }
 
 function requireNamed({ nameOf }: Cells, active: readonly number[], name: string): number {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { runCommandLine } from '../../src/cli/program.ts'
+import { saveCellState } from '../../src/kit/cells/queries.ts'
 import { assertApiError } from '../support/assertions.ts'
 import { initiateBody, payWith } from '../support/builders.ts'
 import { CASES, dataOf, OPERATOR_CASES } from '../support/cases.ts'
@@ -117,6 +118,34 @@ describe('a cell that does not answer', NO_POOLER, () => {
     assert.equal((await shopIn(0).api.get('/api/v1/audit')).http, 200)
     assertApiError(await shopIn(1).api.send('GET', '/api/v1/audit'), 'temporarily_unavailable')
     assertApiError(await admin.send('GET', '/admin/v1/audit/verify'), 'temporarily_unavailable')
+  })
+
+  it('gets no new merchant, also if it has the fewest', async () => {
+    for (let count = 0; count < 4; count += 1)
+      assert.equal((await admin.post('/admin/v1/merchants', { name: 'Full', cell: 'main' })).http, 201)
+    const answer = await admin.post('/admin/v1/merchants', { name: 'Placed' })
+    assert.equal(answer.http, 201, answer.text)
+    assert.equal(dataOf(answer).cell, 'main')
+  })
+
+  it('is named by the refusal of a move into it, and of one out of it', async () => {
+    for (const [cell, to] of [
+      [0, 'cell-1'],
+      [1, 'main'],
+    ] as const) {
+      const answer = await admin.post(`/admin/v1/merchants/${shopIn(cell).uuid}/move`, { cell: to })
+      assert.equal(answer.http, 400, answer.text)
+      assert.match(answer.text, /because of cell-1: it does not take statements/)
+    }
+  })
+
+  it('is drained', async () => {
+    const answer = await admin.post('/admin/v1/cells/cell-1/drain', {})
+    assert.equal(answer.http, 200, answer.text)
+    assert.equal(dataOf(answer).state, 'draining')
+    const listed = dataOf(await admin.get('/admin/v1/cells'))
+    assert.equal(listed.find(({ name }: { name: string }) => name === 'cell-1').state, 'draining')
+    await saveCellState(cells.open(0), 'cell-1', 'active')
   })
 
   it('is used again as soon as it answers', async () => {

@@ -4,6 +4,7 @@ import { errorFromIssues } from '../../core/errors.ts'
 import { findPlace } from '../../kit/cells/moving-queries.ts'
 import { listUnaware } from '../../kit/cells/processes.ts'
 import { listCellRows, saveCellState } from '../../kit/cells/queries.ts'
+import { DbUnavailable } from '../../kit/db/db.ts'
 import { type CellState, type CellsApp, REMOVED, requireCell } from '../register.ts'
 import { findObstacle } from './copyable.ts'
 import { cancelMoveOf, findMove, insertMove, type MoveRow, retryMove } from './move-queries.ts'
@@ -65,9 +66,18 @@ async function requireCopyable(
   cell: number,
   field: string,
 ): Promise<void> {
-  const obstacle = await findObstacle(cells.open(cell))
+  const obstacle = await findObstacleOf(cells, cell)
   if (obstacle !== undefined)
     throw refuse(field, `is refused, because of ${cells.nameOf(cell)}: ${obstacle}.`)
+}
+
+async function findObstacleOf(cells: StartApp['cells'], cell: number): Promise<string | undefined> {
+  try {
+    return await findObstacle(cells.open(cell))
+  } catch (error) {
+    if (error instanceof DbUnavailable) return 'it does not take statements'
+    throw error
+  }
 }
 
 /** The last move of the merchant. */
@@ -107,7 +117,8 @@ function switchedText({ cells: { nameOf } }: StartApp, { fromCell, toCell, switc
 /** New merchants are not placed in the cell any more, and those that it has are moved to the active cells. */
 export async function drainCell(app: CellsApp, name: string): Promise<CellState> {
   const found = await requireCell(app, name)
-  await requireCopyable(app, found.number, 'name')
+  // Else the job finds out when the cell answers.
+  if (found.isUp) await requireCopyable(app, found.number, 'name')
   if (!(await saveCellState(app.unscopedInstanceDb, name, 'draining'))) throw refuse('name', REMOVED)
   return { ...found, state: 'draining' }
 }
