@@ -4,7 +4,7 @@
 // if the process dies or the cell does not answer.
 
 import { errorFromIssues } from '../core/errors.ts'
-import { areSeveral, type Cells } from '../kit/cells/cells.ts'
+import { areSeveral, type Cells, ONE_CELL } from '../kit/cells/cells.ts'
 import {
   countMerchantsByCell,
   type DueCopy,
@@ -85,6 +85,15 @@ export function createPlacement(app: Needs): Placement | null {
   }
 }
 
+/** The cell for a new merchant. Where there is one cell, no other one can be named. */
+export async function placeMerchant(
+  placement: Pick<Placement, 'choose'> | null | undefined,
+  name?: string,
+): Promise<number> {
+  if (placement) return placement.choose(name)
+  return requireNamed(ONE_CELL, ONE_CELL.numbers, name ?? ONE_CELL.nameOf(0))
+}
+
 // A cell that is not active may be unknown to other processes, which would write the merchant's payments into cell 0.
 async function chooseCell(app: Needs, name?: string): Promise<number> {
   const { unscopedInstanceDb, cells } = app
@@ -97,7 +106,7 @@ async function chooseCell(app: Needs, name?: string): Promise<number> {
   return 0
 }
 
-function requireNamed({ nameOf }: Cells, active: readonly number[], name: string): number {
+function requireNamed({ nameOf }: Pick<Cells, 'nameOf'>, active: readonly number[], name: string): number {
   const found = active.find((cell) => nameOf(cell) === name)
   if (found !== undefined) return found
   const message = `cell must be an active one: ${active.map(nameOf).join(', ')}.`

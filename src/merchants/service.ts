@@ -9,7 +9,7 @@ import type { Tx } from '../kit/db/db.ts'
 import type { Random } from '../kit/random.ts'
 import type { MerchantRow } from './merchant.ts'
 import { type Listed, type ListWindow, pageMeta, readWindow } from './operator-list.ts'
-import type { Placement } from './placement.ts'
+import { type Placement, placeMerchant } from './placement.ts'
 
 import {
   countMerchants,
@@ -61,7 +61,7 @@ export async function createMerchant(app: MerchantsApp, input: CreateMerchant): 
     createdAt: now,
     updatedAt: now,
   }
-  const cell = (await app.placement?.choose(input.cell)) ?? 0
+  const cell = await placeMerchant(app.placement, input.cell)
   await app.placement?.copy(draft, cell)
   return toMerchant(await insertMerchant(app.instanceDb, draft, cell))
 }

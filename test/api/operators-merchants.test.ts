@@ -34,6 +34,21 @@ const OPERATIONS = [
   ['GET', '/admin/v1/invariants'],
 ] as const
 
+describe('a new merchant where there is one cell', () => {
+  it('is placed in main, and refused with the name of another cell', async (t) => {
+    const single = await testService(t, { cells: 1 })
+    const refused = await single.admin.post('/admin/v1/merchants', { name: 'Placed', cell: 'nope' })
+    assertApiError(refused, 'validation_failed')
+    assert.deepEqual(
+      refused.body.error.details.map(({ field }: { field: string }) => field),
+      ['cell'],
+    )
+    assert.match(refused.text, /cell must be an active one: main\./)
+    for (const cell of ['main', undefined])
+      assert.equal((await single.admin.post('/admin/v1/merchants', { name: 'Placed', cell })).http, 201)
+  })
+})
+
 describe('authentication of the operators’ API', () => {
   it('requires the operator’s token for every operation', async () => {
     for (const [method, path] of OPERATIONS)
