@@ -1,9 +1,11 @@
-// What operators change in the register later: a cell is removed, or its database gets another URL. Every process that runs acts
-// on it within seconds.
+// What operators change in the register later: a cell is activated or removed, or its database gets another URL. Every process
+// that runs acts on it within seconds.
 
-import { waitForEpoch } from '../kit/cells/processes.ts'
+import { listUnaware, waitForEpoch } from '../kit/cells/processes.ts'
+import { saveCellState } from '../kit/cells/queries.ts'
 import { connectDb, type Db } from '../kit/db/db.ts'
 import { urlOfSchema } from './citus.ts'
+import { findLackOfRights } from './moves/copyable.ts'
 import { raiseEpoch } from './moves/move-queries.ts'
 import { NEEDS_OWNER } from './obstacles.ts'
 import { markRemoved, ownsTables, readContents, readOwnCell, readUse, saveUrl } from './queries.ts'
@@ -20,6 +22,26 @@ import {
   requireServer,
   urlContextOf,
 } from './register.ts'
+
+/** New merchants are placed in the cell from now on. */
+export async function activateCell(app: CellsApp, name: string): Promise<CellState> {
+  const found = await requireCell(app, name)
+  const unaware = await listUnaware({ db: app.unscopedInstanceDb, clock: app.clock }, found.number)
+  if (unaware.length > 0)
+    throw refuse(
+      'name',
+      `is a cell that these processes do not know yet: ${unaware.join(', ')}. Start them again.`,
+    )
+  if (!found.isUp)
+    throw refuse(
+      'name',
+      'names a cell that does not take statements: check its database, and its URL with cowry cells set-url.',
+    )
+  const lack = await findLackOfRights(app.cells.open(found.number))
+  if (lack !== undefined) throw refuse('name', `names a cell that could not be drained later: ${lack}.`)
+  if (!(await saveCellState(app.unscopedInstanceDb, name, 'active'))) throw refuse('name', REMOVED)
+  return { ...found, state: 'active' }
+}
 
 /** The cell, and whether every process acts on its change. */
 interface Changed {

@@ -3,8 +3,7 @@
 
 import { errorFromIssues } from '../core/errors.ts'
 import type { Cells } from '../kit/cells/cells.ts'
-import { listUnaware } from '../kit/cells/processes.ts'
-import { type CellRow, countMerchantsByCell, listCellRows, saveCellState } from '../kit/cells/queries.ts'
+import { type CellRow, countMerchantsByCell, listCellRows } from '../kit/cells/queries.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Vault, VaultContext } from '../kit/crypto.ts'
 import { type ConnectedDb, connectDb, type Db, type Tx } from '../kit/db/db.ts'
@@ -242,24 +241,6 @@ export async function requireCell(app: CellsApp, name: string): Promise<CellStat
     throw refuse('name', 'names the database of the instance, which has the register: it always stays.')
   if (found.state === 'removed') throw refuse('name', REMOVED)
   return found
-}
-
-/** New merchants are placed in the cell from now on. */
-export async function activateCell(app: CellsApp, name: string): Promise<CellState> {
-  const found = await requireCell(app, name)
-  const unaware = await listUnaware({ db: app.unscopedInstanceDb, clock: app.clock }, found.number)
-  if (unaware.length > 0)
-    throw refuse(
-      'name',
-      `is a cell that these processes do not know yet: ${unaware.join(', ')}. Start them again.`,
-    )
-  if (!found.isUp)
-    throw refuse(
-      'name',
-      'names a cell that does not take statements: check its database, and its URL with cowry cells set-url.',
-    )
-  if (!(await saveCellState(app.unscopedInstanceDb, name, 'active'))) throw refuse('name', REMOVED)
-  return { ...found, state: 'active' }
 }
 
 export function refuse(field: string, message: string) {

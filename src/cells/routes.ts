@@ -4,9 +4,9 @@ import { Type } from 'typebox'
 import { singlePage } from '../core/page.ts'
 import { created, listed, type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
 import { count, flag, NamedEnum, namedObject, text } from '../kit/http/schema.ts'
-import { removeCell, setCellUrl } from './change.ts'
+import { activateCell, removeCell, setCellUrl } from './change.ts'
 import { drainCell } from './moves/start.ts'
-import { activateCell, addCell, type CellsApp, listCells } from './register.ts'
+import { addCell, type CellsApp, listCells } from './register.ts'
 
 const NAME = '^[a-z0-9][a-z0-9-]{0,30}$'
 

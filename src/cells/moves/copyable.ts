@@ -6,6 +6,15 @@ import { COPYING, isDistributed } from './guard-queries.ts'
 /** Why they cannot; undefined if they can. */
 export async function findObstacle(db: Db): Promise<string | undefined> {
   if (await isDistributed(db)) return 'no merchant is moved into a cell on Citus, or out of it'
+  return findMissingRight(db)
+}
+
+/** What the user of a database must be granted; undefined on Citus, where nothing is copied. */
+export async function findLackOfRights(db: Db): Promise<string | undefined> {
+  return (await isDistributed(db)) ? undefined : findMissingRight(db)
+}
+
+async function findMissingRight(db: Db): Promise<string | undefined> {
   try {
     await db.transaction((tx) => tx.script(COPYING))
     return undefined
