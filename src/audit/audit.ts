@@ -98,24 +98,28 @@ function filterOf(query: AuditFilter): EntryFilter {
   }
 }
 
-/** Streams the entries from the oldest on as CSV, of any number. An error of the query is thrown before the file begins. */
-export function exportEntries(
+/**
+ * Streams the entries from the oldest on as CSV, of any number. The first ones of every cell are read before the file begins, so
+ * that an error, such as of a cell that does not answer, is still an error response.
+ */
+export async function exportEntries(
   app: AuditApp,
   merchantId: string | null,
   query: AuditFilter,
-): AsyncGenerator<string> {
+): Promise<AsyncGenerator<string>> {
   requireKnownOperation(app, query)
-  return writeEntries(app, merchantId, query)
+  const read = readEntries(app, merchantId, query)
+  return writeEntries(await read.next(), read)
 }
 
 async function* writeEntries(
-  app: AuditApp,
-  merchantId: string | null,
-  query: AuditFilter,
+  first: IteratorResult<EntryRow[]>,
+  others: AsyncIterable<EntryRow[]>,
 ): AsyncGenerator<string> {
+  const write = (rows: readonly EntryRow[]) => rows.map((row) => toAuditCsv(toAuditRecord(row))).join('')
   yield AUDIT_CSV_HEAD
-  for await (const rows of readEntries(app, merchantId, query))
-    yield rows.map((row) => toAuditCsv(toAuditRecord(row))).join('')
+  if (!first.done) yield write(first.value)
+  for await (const rows of others) yield write(rows)
 }
 
 const READ_AT_ONCE = 500

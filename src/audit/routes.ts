@@ -55,7 +55,8 @@ export function auditRoutes(app: AuditApp): Route[] {
       response: { http: 200, data: Type.String(), file: 'text/csv' },
       errors: ['validation_failed'],
       examples: { data: 'uuid,merchant,number,createdAt,…\r\n' },
-      handle: async ({ merchant, query }) => fileOf('audit.csv', exportEntries(app, merchant.id, query)),
+      handle: async ({ merchant, query }) =>
+        fileOf('audit.csv', await exportEntries(app, merchant.id, query)),
     }),
   ]
 }
@@ -95,7 +96,7 @@ export function operatorAuditRoutes(app: AuditApp): OperatorRoute[] {
       errors: [],
       examples: { data: 'uuid,merchant,number,createdAt,…\r\n' },
       handle: async ({ query: { merchant = null, ...query } }) =>
-        fileOf('audit.csv', exportEntries(app, merchant, query)),
+        fileOf('audit.csv', await exportEntries(app, merchant, query)),
     }),
     operatorRoute({
       method: 'GET',

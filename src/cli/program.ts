@@ -29,7 +29,14 @@ import { addTriggerCommand } from './commands/trigger.ts'
 import { connectMerchant } from './merchant-client.ts'
 import { connectOperator } from './operator-client.ts'
 import type { EntryPoints, Env, Shell } from './shell.ts'
-import { CommandError, type Envelope, handleEpipe, systemTerminal, type Terminal } from './terminal.ts'
+import {
+  CommandError,
+  type Envelope,
+  handleEpipe,
+  systemTerminal,
+  type Terminal,
+  unavailableCellsOf,
+} from './terminal.ts'
 
 export interface CommandLineOptions {
   entryPoints?: EntryPoints
@@ -128,6 +135,8 @@ function makeShell(
     random: systemRandom(systemClock),
     show(envelope, options, renderText) {
       terminal.out(options.json ? `${JSON.stringify(envelope, null, 2)}\n` : renderText())
+      const down = unavailableCellsOf(envelope)
+      if (down.length > 0) terminal.err(`Not complete: these cells do not answer: ${down.join(', ')}.\n`)
     },
     callOperator: (...request) => withOperator((operator) => operator.call(...request)),
     withOperator,

@@ -49,6 +49,12 @@ export interface Envelope {
   [field: string]: unknown
 }
 
+/** The cells that do not answer, whose rows a list of operators lacks. */
+export function unavailableCellsOf({ meta }: Envelope): readonly string[] {
+  // A boundary: every list of the API has this meta.
+  return (meta as { unavailableCells?: string[] } | undefined)?.unavailableCells ?? []
+}
+
 /** A command failed for a reason that the user can correct. */
 export class CommandError extends Error {
   readonly envelope: Envelope

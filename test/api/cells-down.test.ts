@@ -52,12 +52,14 @@ const operator = await signInAsOperator(service)
 const lostCase: string = dataOf(await shopIn(1).api.get(CASES))[0].uuid
 
 async function cowry(...args: string[]) {
-  let out = ''
-  const take = (text: string) => {
-    out += text
+  const written = { out: '', err: '' }
+  const takeInto = (stream: 'out' | 'err') => (text: string) => {
+    written[stream] += text
   }
+  const terminal = { out: takeInto('out'), err: takeInto('err') }
   const env = { COWRY_URL: service.url, COWRY_ADMIN_TOKEN: ADMIN_TOKEN }
-  return { code: await runCommandLine(args, { terminal: { out: take, err: take }, env }), read: () => out }
+  const code = await runCommandLine(args, { terminal, env })
+  return { code, ...written, read: () => written.out + written.err }
 }
 
 describe('a cell that does not answer', NO_POOLER, () => {
@@ -118,6 +120,21 @@ describe('a cell that does not answer', NO_POOLER, () => {
     assert.equal((await shopIn(0).api.get('/api/v1/audit')).http, 200)
     assertApiError(await shopIn(1).api.send('GET', '/api/v1/audit'), 'temporarily_unavailable')
     assertApiError(await admin.send('GET', '/admin/v1/audit/verify'), 'temporarily_unavailable')
+    assertApiError(await admin.send('GET', '/admin/v1/audit/export'), 'temporarily_unavailable')
+  })
+
+  it('is named by the commands that list, and ends an export', async () => {
+    for (const command of ['cases', 'audit'])
+      for (const more of [[], ['--json']]) {
+        const { code, out, err } = await cowry(command, 'list', ...more)
+        assert.equal(code, 0, command)
+        assert.ok(out.split('\n').length > 2, command)
+        assert.equal(err, 'Not complete: these cells do not answer: cell-1.\n', command)
+      }
+    const { code, out, err } = await cowry('audit', 'export')
+    assert.equal(code, 1)
+    assert.match(err, /not complete, because these cells do not answer: cell-1\./)
+    assert.equal(out, '', 'not a row that could be taken for the whole log')
   })
 
   it('gets no new merchant, also if it has the fewest', async () => {

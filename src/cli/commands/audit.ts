@@ -6,7 +6,7 @@ import type { OperatorAuditRecord } from '../../audit/schema.ts'
 import type { OperatorClient } from '../operator-client.ts'
 import { type JsonOption, type PaginationOptions, withJson, withPagination } from '../options.ts'
 import type { Shell } from '../shell.ts'
-import { CommandError, type Envelope, renderRecord, renderTable } from '../terminal.ts'
+import { CommandError, type Envelope, renderRecord, renderTable, unavailableCellsOf } from '../terminal.ts'
 
 interface FilterOptions extends JsonOption {
   merchant?: string
@@ -103,12 +103,21 @@ async function verify(shell: Shell, options: FilterOptions): Promise<void> {
 
 async function exportAll(shell: Shell, operator: OperatorClient, options: FilterOptions): Promise<void> {
   const { out } = shell.terminal
-  if (!options.json) out(AUDIT_CSV_HEAD)
   let cursor: string | undefined
-  do {
+  for (let isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
     const page = await operator.call('GET', pathOf(options, { sort: 'createdAt:asc', limit: 100, cursor }))
+    requireComplete(page)
+    if (isFirst && !options.json) out(AUDIT_CSV_HEAD)
     for (const entry of entriesOf(page)) out(options.json ? `${JSON.stringify(entry)}\n` : toAuditCsv(entry))
     // A boundary: every list of the API has this meta.
     cursor = (page.meta as { nextCursor: string | null }).nextCursor ?? undefined
-  } while (cursor !== undefined)
+  }
+}
+
+/** What is printed may be kept as the whole log. */
+function requireComplete(page: Envelope): void {
+  const down = unavailableCellsOf(page)
+  if (down.length === 0) return
+  const message = `The export is not complete, because these cells do not answer: ${down.join(', ')}. Export again when they do.`
+  throw new CommandError('cells_down', message)
 }
