@@ -70,7 +70,10 @@ export async function removeCell(app: CellsApp, name: string): Promise<Changed> 
     await markRemoved(tx, number)
     return raiseEpoch(tx)
   })
-  return { cell: { ...found, state: 'removed', isUp: false }, isEverywhere: await isEverywhere(app, epoch) }
+  return {
+    cell: { ...found, state: 'removed', isKnown: false, isUp: false },
+    isEverywhere: await isEverywhere(app, epoch),
+  }
 }
 
 interface NewUrl {
@@ -81,6 +84,11 @@ interface NewUrl {
 /** The database must be the same cell, and its user must have the rights that a cell needs. */
 export async function setCellUrl(app: CellsApp, name: string, given: NewUrl): Promise<Changed> {
   const { unscopedInstanceDb, vault } = app
+  if (name === app.cells.nameOf(0))
+    throw refuse(
+      'name',
+      'names the database of the instance: set its URL in DATABASE_URL, and start every process again.',
+    )
   const found = await requireCell(app, name)
   if (!namesServer(given.url)) throw refuse('url', 'must be postgres://user:password@host:port/database.')
   const url = given.isCitus ? urlOfSchema(given.url, name) : given.url
@@ -98,7 +106,7 @@ async function requireSameCell(app: CellsApp, cell: CellState, url: string): Pro
   const instanceId = await identifyInstance(app.unscopedInstanceDb, app.random)
   const db = connectDb({ url, poolSize: 1 })
   try {
-    await requireServer(db)
+    await requireServer(db, 'check the name, and whether the database of the cell was copied there')
     await requireRights(async () => {
       const other = await findDifference(db, cell, instanceId)
       if (other !== undefined)

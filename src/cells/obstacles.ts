@@ -17,19 +17,20 @@ const ADVICE: Readonly<Record<string, string>> = {
   ENETUNREACH: NO_ANSWER,
   '28000': REFUSED_USER,
   '28P01': REFUSED_USER,
-  '3D000': 'the server has no database with this name: create it',
+  '3D000': 'the server has no database with this name',
   '53300': 'the server has no connection left: raise max_connections',
   '42501': 'the user may not connect to this database: grant connect on it',
 }
 
-/** Why no usable server was reached. */
-export function describeConnection(error: unknown): string {
+/** Why no usable server was reached; and what to do if the server has no such database. */
+export function describeConnection(error: unknown, ifMissing: string): string {
   const cause = error instanceof DbUnavailable ? error.cause : error
   if (!(cause instanceof Error)) return `${NO_ANSWER}.`
   if (!('code' in cause)) return /timeout/.test(cause.message) ? `${NO_ANSWER}.` : cause.message
   const code = String(cause.code)
   const advice = ADVICE[code]
-  return `connecting failed with ${code}${advice === undefined ? '' : `, because ${advice}`}.`
+  const toDo = code === '3D000' ? `: ${ifMissing}` : ''
+  return `connecting failed with ${code}${advice === undefined ? '' : `, because ${advice}${toDo}`}.`
 }
 
 export const NEEDS_ROLE =

@@ -12,7 +12,7 @@ import { requireUsableServer } from '../kit/db/server-check.ts'
 import { applyRowLevelSecurity } from '../kit/db/tenant-isolation.ts'
 import type { Random } from '../kit/random.ts'
 import { findObstacle, prepareSchema, urlOfSchema } from './citus.ts'
-import { type HeldMove, listHeld } from './moves/move-queries.ts'
+import { type HeldMove, listCleaning, listHeld } from './moves/move-queries.ts'
 import { describeConnection, describeRights, NEEDS_ROLE } from './obstacles.ts'
 import {
   identifyOwnCell,
@@ -47,6 +47,10 @@ export interface CellState {
   refused: string[]
   /** Those whose move has failed, and is tried again. */
   delayed: string[]
+  /** Those that wait until the old copy of their last move is deleted. */
+  waiting: string[]
+  /** Whether this process was started since the cell was added. */
+  isKnown: boolean
   /** False also if this process was started before the cell was added. */
   isUp: boolean
 }
@@ -99,10 +103,17 @@ export async function addCell(app: RegisterApp, cell: NewCell): Promise<CellRow>
   }
 }
 
-async function requireFreeName(instanceDb: Tx, name: string): Promise<void> {
+/** Returns the cells of the register. */
+async function requireFreeName(instanceDb: Tx, name: string): Promise<readonly CellRow[]> {
   const known = await listCellRows(instanceDb)
-  if (name === 'main' || known.some((row) => row.name === name))
-    throw refuse('name', 'is the name of another cell.')
+  const other = known.find((row) => row.name === name)
+  if (other?.state === 'removed')
+    throw refuse(
+      'name',
+      'is the name of a cell that was removed, and is not given again: choose another one.',
+    )
+  if (other || name === 'main') throw refuse('name', 'is the name of another cell.')
+  return known
 }
 
 /** Without a host or a scheme the driver would dial this machine. */
@@ -137,9 +148,9 @@ async function prepareCitus({ name, url }: NewCell): Promise<void> {
   await prepareSchema(url, name)
 }
 
-export async function requireServer(db: ConnectedDb): Promise<void> {
+export async function requireServer(db: ConnectedDb, ifMissing = 'create it'): Promise<void> {
   await requireUsableServer(db, false).catch((error: unknown) => {
-    throw refuse('url', `leads to no usable server: ${describeConnection(error)}`)
+    throw refuse('url', `leads to no usable server: ${describeConnection(error, ifMissing)}`)
   })
 }
 
@@ -173,28 +184,38 @@ async function register(
   return unscopedInstanceDb.transaction(async (tx) => {
     const number = await nextCellNumber(tx)
     // Asked again, one caller at a time: another one may have added a cell of this name while the database was prepared.
-    await requireFreeName(tx, name)
+    const known = await requireFreeName(tx, name)
     const cell = { number, name, state, sealed: vault.seal(url, urlContextOf(name)), createdAt: clock.now() }
     // First, because a claim stays in the database of the cell if this transaction fails.
     await insertCell(tx, cell)
-    await claim(db, cell, instanceId)
+    await claim(db, cell, { instanceId, known })
     return cell
   })
 }
 
 /** In one transaction: of two instances that add the same database at the same moment, the second one is refused. */
-function claim(db: ConnectedDb, cell: CellRow, instanceId: string): Promise<void> {
+function claim(
+  db: ConnectedDb,
+  cell: CellRow,
+  { instanceId, known }: { instanceId: string; known: readonly CellRow[] },
+): Promise<void> {
   return db.transaction(async (tx) => {
     await lockClaims(tx)
     const own = await readOwnCell(tx)
     if (own?.instanceId && own.instanceId !== instanceId)
       throw refuse('url', `is the database of the cell ${own.name} of another instance.`)
-    if (own && own.name !== cell.name) throw refuse('url', `is the database of the cell ${own.name}.`)
+    if (own && own.name !== cell.name) throw refuse('url', describeOwn(known, own.name))
     if (await readInstanceId(tx)) throw refuse('url', OF_ANOTHER)
     if (!own) return saveOwnCell(tx, cell, instanceId)
     // No cell has this name, so a process has died between the claim and the register, and nothing was written here.
     await renumberOwnCell(tx, cell.number)
   })
+}
+
+function describeOwn(known: readonly CellRow[], name: string): string {
+  const isRemoved = known.some((row) => row.name === name && row.state === 'removed')
+  if (!isRemoved) return `is the database of the cell ${name}.`
+  return `is the database of the cell ${name}, which was removed: keep it as a backup, and give an empty one.`
 }
 
 /** The id of the instance, by which its cells know it. */
@@ -215,11 +236,13 @@ export async function listCells(app: CellsApp): Promise<CellState[]> {
   const rows = await listCellRows(unscopedInstanceDb)
   const counts = await countMerchantsByCell(unscopedInstanceDb)
   const held = await listHeld(unscopedInstanceDb)
+  const cleaning = await listCleaning(unscopedInstanceDb)
   const main = { number: 0, name: cells.nameOf(0), state: 'active' as const }
   return Promise.all(
     [main, ...rows].map(async ({ number, name, state }) => ({
       ...{ number, name, state, merchants: counts.get(number) ?? 0 },
-      ...heldOf(held.get(number)),
+      ...{ ...heldOf(held.get(number)), waiting: cleaning.get(number) ?? [] },
+      isKnown: cells.numbers.includes(number),
       isUp: state !== 'removed' && cells.numbers.includes(number) && (await app.probeCell(number)),
     })),
   )

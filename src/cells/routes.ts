@@ -8,7 +8,13 @@ import { activateCell, removeCell, setCellUrl } from './change.ts'
 import { drainCell } from './moves/start.ts'
 import { addCell, type CellsApp, listCells } from './register.ts'
 
-const NAME = '^[a-z0-9][a-z0-9-]{0,30}$'
+const cellName = (description: string) =>
+  Type.String({
+    pattern: '^[a-z0-9][a-z0-9-]{0,30}$',
+    description,
+    'x-message':
+      'must be 1 to 31 lower-case letters, digits and hyphens, and begin with a letter or a digit, such as west-1.',
+  })
 
 const CellRecord = namedObject(
   'Cell',
@@ -27,16 +33,30 @@ const CellRecord = namedObject(
       description:
         'The merchants whose move has failed, mostly because a cell does not answer, and is tried again, at most 100. Others are moved meanwhile.',
     }),
+    waiting: Type.Array(Type.String({ format: 'uuid' }), {
+      description:
+        'The merchants that are not moved out of the cell before the old copy of their last move is deleted, at most 100.',
+    }),
+    isKnown: flag(
+      'Whether the process that answers was started since the cell was added. Start every process again if not. False also of a removed cell.',
+    ),
     isUp: flag('Whether the process that answers can use it now.'),
   },
   { description: 'A database with the data of merchants.' },
 )
 
-const NONE = { refused: [], delayed: [] }
-const EXAMPLE = { name: 'west-1', state: 'active', merchants: 240, ...NONE, isUp: true } as const
+const NONE = { refused: [], delayed: [], waiting: [] }
+const EXAMPLE = {
+  name: 'west-1',
+  state: 'active',
+  merchants: 240,
+  ...NONE,
+  isKnown: true,
+  isUp: true,
+} as const
 
 const AddBody = namedObject('AddCellRequest', {
-  name: Type.String({ pattern: NAME, description: 'Lower-case letters, digits and hyphens.' }),
+  name: cellName('Lower-case letters, digits and hyphens, at most 31.'),
   url: Type.String({
     minLength: 1,
     maxLength: 2_000,
@@ -64,7 +84,7 @@ const UrlBody = namedObject('SetCellUrlRequest', {
 })
 
 const NameParams = Type.Object({
-  name: Type.String({ pattern: NAME, description: 'The name of the cell.' }),
+  name: cellName('The name of the cell.'),
 })
 
 export function cellRoutes(app: CellsApp): OperatorRoute[] {
@@ -97,7 +117,10 @@ export function cellRoutes(app: CellsApp): OperatorRoute[] {
       },
       handle: async ({ body }) => {
         const cell = await addCell(app, body)
-        return created('Cell added.', toRecord({ ...cell, merchants: 0, ...NONE, isUp: false }))
+        return created(
+          'Cell added.',
+          toRecord({ ...cell, merchants: 0, ...NONE, isKnown: false, isUp: false }),
+        )
       },
     }),
     operatorRoute({
@@ -164,6 +187,6 @@ const NOT_EVERYWHERE =
   'A process does not act on it yet: start those again that were started before the cell was added.'
 
 function toRecord(cell: Awaited<ReturnType<typeof listCells>>[number]) {
-  const { name, state, merchants, refused, delayed, isUp } = cell
-  return { name, state, merchants, refused, delayed, isUp }
+  const { name, state, merchants, refused, delayed, waiting, isKnown, isUp } = cell
+  return { name, state, merchants, refused, delayed, waiting, isKnown, isUp }
 }

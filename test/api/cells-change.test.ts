@@ -56,14 +56,20 @@ describe('the URL of a cell', NO_POOLER, () => {
       ],
       [await testDatabaseUrl(t), /url leads to a database that is no cell/],
       [service.databaseUrl, /url leads to a database that is no cell/],
-      [first.replace(/[^/]+$/, 'none'), /url leads to no usable server/],
+      [
+        first.replace(/[^/]+$/, 'none'),
+        /url leads to no usable server: .* 3D000, because .*: check the name, and whether the database of the cell was copied there/,
+      ],
       ['none', /url must be postgres:/],
     ] as const) {
       const { code, out } = await setUrl(url)
       assert.equal(code, 1, url)
       assert.match(out, reason)
     }
-    assert.match((await setUrl(first, 'main')).out, /names the database of the instance/)
+    assert.match(
+      (await setUrl(first, 'main')).out,
+      /the database of the instance: set its URL in DATABASE_URL/,
+    )
     assert.match((await setUrl(first, 'none')).out, /names no cell/)
     assert.equal((await payWith(shop.api, 'card_success')).status, 'successful')
   })
@@ -119,7 +125,7 @@ describe('the URL of a cell', NO_POOLER, () => {
     const [first = ''] = urls
     const { code, out } = await setUrl(first.replace('127.0.0.1', 'localhost'))
     assert.equal(code, 0, out)
-    assert.match(out, /^URL changed\.$/m)
+    assert.match(out, /^URL changed\.\n$/m)
     assert.notEqual(cells.open(1), before)
     assert.equal((await payWith(shop.api, 'card_success')).status, 'successful')
     assert.match((await cowry('status')).out, /^cell-1 +active +\d+ +up$/m)
@@ -182,6 +188,8 @@ describe('a cell', () => {
       merchants: 0,
       refused: [],
       delayed: [],
+      waiting: [],
+      isKnown: false,
       isUp: false,
     })
     assert.deepEqual(cells.numbers, [0, 1])
@@ -210,11 +218,30 @@ describe('a cell', () => {
     const move = { merchantId: shop.uuid, toCell: 2, keepSeconds: 60 }
     assert.equal(await insertMove(cells.open(0), move, new Date()), undefined)
     await writeFile(file, urls[1] ?? '')
-    assert.match((await cowry('add', 'cell-2', '--url-file', file)).out, /name is the name of another cell/)
-    assert.match((await cowry('add', 'cell-3', '--url-file', file)).out, /is the database of the cell cell-2/)
+    assert.match(
+      (await cowry('add', 'cell-2', '--url-file', file)).out,
+      /name is the name of a cell that was removed, and is not given again/,
+    )
+    assert.match(
+      (await cowry('add', 'cell-3', '--url-file', file)).out,
+      /is the database of the cell cell-2, which was removed: .* give an empty one/,
+    )
     await writeFile(file, await testDatabaseUrl({ after }))
     const added = await cowry('add', 'cell-3', '--url-file', file)
     assert.equal(added.code, 0, added.out)
+    const unknown = await cowry('status')
+    assert.equal(unknown.code, 1)
+    assert.match(unknown.out, /^cell-3 +added +0 +not known yet$/m)
+    assert.match(unknown.out, /before these cells were added: cell-3\. Start every process again\./)
+    assert.doesNotMatch(unknown.out, /DOWN|do not take statements/)
+    assert.match(
+      (await cowry('add', 'West_4', '--url-file', file)).out,
+      /name must be 1 to 31 lower-case letters, digits and hyphens, and begin with a letter or a digit/,
+    )
+    const moved = (to: string) => cowry('move', shop.uuid, '--to', to)
+    assert.match((await moved('nope')).out, /cell names no cell: cowry cells list shows/)
+    assert.match((await moved('cell-2')).out, /cell names a cell that was removed/)
+    assert.match((await moved('cell-3')).out, /cell must be an active cell: activate it first/)
     const rows = { name: '', text: "select number from cells where name = 'cell-3'" }
     assert.deepEqual(await service.db.query(rows), [{ number: 3 }])
   })

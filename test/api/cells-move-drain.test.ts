@@ -2,9 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { MOST_DELAYED } from '../../src/cells/limits.ts'
 import { insertMove, saveProblem } from '../../src/cells/moves/move-queries.ts'
 import { saveCellState } from '../../src/kit/cells/queries.ts'
+import type { Db } from '../../src/kit/db/db.ts'
 import { dataOf } from '../support/cases.ts'
 import { cellsCommand, plainAddress } from '../support/cells.ts'
 import { NO_POOLER } from '../support/database.ts'
@@ -45,6 +47,12 @@ function setUp(isUp: boolean): void {
 const newIn = async (cell: string): Promise<string> =>
   dataOf(await admin.post('/admin/v1/merchants', { name: 'Drained', cell })).uuid
 const moveOf = async (uuid: string) => dataOf(await admin.get(`/admin/v1/merchants/${uuid}/move`))
+
+/** After the drain has shown its first line. */
+async function clean(instance: Db, merchantId: string): Promise<void> {
+  await setTimeout(2_000)
+  await instance.script(`update merchant_moves set step = 'done' where merchant_id = '${merchantId}'`)
+}
 
 describe('a drain while another cell does not answer', NO_POOLER, () => {
   before(() =>
@@ -103,6 +111,25 @@ describe('a drain while another cell does not answer', NO_POOLER, () => {
     const ids = [...waiting, another].map((id) => `'${id}'`).join()
     await instance.script(`delete from merchant_moves where merchant_id in (${ids});
 delete from merchant_cells where merchant_id in (${ids})`)
+  })
+
+  it('shows which merchant waits until the old copy of its last move is deleted', async () => {
+    const instance = cells.open(0)
+    await saveCellState(instance, 'cell-1', 'active')
+    const waiting = await newIn('cell-1')
+    await instance.script(`insert into merchant_moves
+(merchant_id, from_cell, to_cell, step, fence, keep_seconds, leased_until, copied_rows, created_at)
+values ('${waiting}', 0, 1, 'clean', 0, 60, now() + interval '1 hour', 0, now())`)
+    const draining = cowry('drain', 'cell-1')
+    const cleaned = clean(instance, waiting)
+    const { out } = await draining
+    await cleaned
+    assert.match(
+      out,
+      new RegExp(
+        `merchants left; of these wait until the old copy of their last move is deleted: ${waiting}`,
+      ),
+    )
   })
 
   it('ends when that cell answers again', async () => {

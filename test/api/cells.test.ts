@@ -226,6 +226,8 @@ describe('the register of cells', () => {
       'merchants',
       'refused',
       'delayed',
+      'waiting',
+      'isKnown',
       'isUp',
     ])
   })

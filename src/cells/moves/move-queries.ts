@@ -304,3 +304,16 @@ limit 100`
 export async function listHeld(db: Tx): Promise<Map<number, HeldMove[]>> {
   return Map.groupBy(await db.query(selectHeld), ({ fromCell }) => fromCell)
 }
+
+const selectCleaning = sql<Pick<MoveRow, 'merchantId' | 'toCell'>>`
+select merchant_id as "merchantId", to_cell as "toCell"
+from merchant_moves
+where step <> 'done' and step = 'clean'
+order by leased_until
+limit 100`
+
+/** By cell: merchants that were moved there, and are not moved again before their old copy is deleted. */
+export async function listCleaning(db: Tx): Promise<Map<number, string[]>> {
+  const byCell = Map.groupBy(await db.query(selectCleaning), ({ toCell }) => toCell)
+  return new Map([...byCell].map(([cell, moves]) => [cell, moves.map(({ merchantId }) => merchantId)]))
+}

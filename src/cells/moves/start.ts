@@ -55,7 +55,9 @@ async function requireActive(
   if (rows.length === 0) throw refuse('cell', 'must be another one: there is one cell.')
   if (name === cells.nameOf(0)) return 0
   const row = rows.find((one) => one.name === name)
-  if (row?.state !== 'active') throw refuse('cell', 'must be an active cell: activate it first.')
+  if (!row) throw refuse('cell', 'names no cell: cowry cells list shows those that there are.')
+  if (row.state === 'removed') throw refuse('cell', REMOVED)
+  if (row.state !== 'active') throw refuse('cell', 'must be an active cell: activate it first.')
   const unaware = await listUnaware({ db, clock }, row.number)
   if (unaware.length > 0) throw refuse('cell', `is unknown to these processes: ${unaware.join(', ')}.`)
   return row.number

@@ -14,6 +14,8 @@ interface Cell {
   merchants: number
   refused: string[]
   delayed: string[]
+  waiting: string[]
+  isKnown: boolean
   isUp: boolean
 }
 
@@ -195,7 +197,7 @@ function moveRefused(response: Envelope, { problem }: Move): CommandError {
 function addDrain(cells: Command, shell: Shell): void {
   withJson(cells.command('drain'))
     .description(
-      'Place no new merchants in a cell, move those that it has to the active cells, one after another, and wait until it has none, or only such as cannot be moved. If the command is interrupted, the moves go on.',
+      'Place no new merchants in a cell, move those that it has to the active cells, one after another, and wait until it has none, or only such as cannot be moved. It takes about 2 s for each merchant; one that was moved into the cell a moment ago waits until its old copy is deleted. If the command is interrupted, the moves go on.',
     )
     .argument('<name>', 'the name of the cell')
     .action(async (name: string, options: JsonOption) => {
@@ -209,6 +211,7 @@ const DELAYED_POLLS = 30
 
 async function watchDrain(shell: Shell, name: string, options: JsonOption): Promise<void> {
   let last = -1
+  let lastLine = ''
   for (let delays = 0; ; ) {
     const response = await shell.callOperator('GET', '/admin/v1/cells')
     const cell = cellsOf(response).find((one) => one.name === name)
@@ -220,10 +223,19 @@ async function watchDrain(shell: Shell, name: string, options: JsonOption): Prom
       merchants === last && (!isUp || isBlocked || merchants <= refused.length + delayed.length)
     delays = isDelayed ? delays + 1 : 0
     if (delays === DELAYED_POLLS) throw drainDelayed(response, cell)
-    if (merchants !== last && !options.json) shell.terminal.err(`${merchants} merchants left\n`)
+    const line = leftOf(cell)
+    if (line !== lastLine && !options.json) shell.terminal.err(`${line}\n`)
+    lastLine = line
     last = merchants
     await shell.clock.sleep(WATCH_MS)
   }
+}
+
+/** A merchant that has just been moved into the cell holds the drain for minutes. */
+function leftOf({ merchants, waiting }: Cell): string {
+  const left = `${merchants} merchants left`
+  if (waiting.length === 0) return left
+  return `${left}; of these wait until the old copy of their last move is deleted: ${waiting.join(', ')}`
 }
 
 function drainDelayed(response: Envelope, { name, refused, delayed, isUp }: Cell): CommandError {
@@ -269,7 +281,7 @@ function addRemove(cells: Command, shell: Shell): void {
 }
 
 const renderChange = ({ message, data }: Envelope) =>
-  `${renderRecord(data as Record<string, unknown>)}\n${message}`
+  `${renderRecord(data as Record<string, unknown>)}\n${message}\n`
 
 function drainRefused(response: Envelope, refused: readonly string[]): CommandError {
   const message = `These merchants are not moved: ${refused.join(', ')}. For the problem, use cowry cells move.`
@@ -281,17 +293,29 @@ function drainRefused(response: Envelope, refused: readonly string[]): CommandEr
 const cellsOf = ({ data }: Pick<Envelope, 'data'>) => data as Cell[]
 
 function cellsDown(table: string, response: Envelope, down: readonly Cell[]): CommandError {
-  const message = `These cells do not take statements: ${down.map(({ name }) => name).join(', ')}.`
+  const namesOf = (isKnown: boolean) =>
+    down
+      .filter((cell) => cell.isKnown === isKnown)
+      .map(({ name }) => name)
+      .join(', ')
+  const [lost, unknown] = [namesOf(true), namesOf(false)]
+  const message = [
+    lost && `These cells do not take statements: ${lost}.`,
+    unknown &&
+      `The process that answers was started before these cells were added: ${unknown}. Start every process again.`,
+  ]
+    .filter(Boolean)
+    .join('\n')
   const envelope = { ...response, status: 'error' as const, message, error: { code: 'cells_down' } }
   return new CommandError('cells_down', `${table}\n${message}`, envelope)
 }
 
 function render(cells: readonly Cell[]): string {
-  const rows = cells.map(({ name, state, merchants, isUp }) => [
+  const rows = cells.map(({ name, state, merchants, isKnown, isUp }) => [
     name,
     state,
     String(merchants),
-    state === 'removed' ? '-' : isUp ? 'up' : 'DOWN',
+    state === 'removed' ? '-' : isUp ? 'up' : isKnown ? 'DOWN' : 'not known yet',
   ])
   return renderTable(['NAME', 'STATE', 'MERCHANTS', 'STATUS'], rows)
 }
