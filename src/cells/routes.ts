@@ -129,7 +129,7 @@ export function cellRoutes(app: CellsApp): OperatorRoute[] {
       operationId: 'cells.activate',
       summary: 'Place new merchants in a cell',
       description:
-        'Refused while a running process was started before the cell was added; the message names it.',
+        'Refused while a running process was started before the cell was added, which the message names, and while the user of the cell may not set `session_replication_role`, because the cell could not be drained later.',
       params: NameParams,
       response: { http: 200, data: CellRecord },
       errors: ['validation_failed'],

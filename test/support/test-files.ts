@@ -34,8 +34,7 @@ export const SHARED_STATE_TESTS = [
 // process-death and workers. Instead of the walk and the generated requests, npm test has the simulation (without the
 // comparison of its database with PostgreSQL), and the tests that are generated from the OpenAPI document (inputs, isolation,
 // openapi-responses). npm test has two cells in test/api/cells and moves a merchant in cells-move, but no process dies while it does;
-// it runs commands in cli-listen and src/cli, and pays on the page of the sandbox
-// provider in test/browser/checkout.
+// it runs commands in cli-listen and src/cli, and pays on the page of the sandbox provider in test/browser/checkout.
 export const REST_ONLY = [
   'test/faults/{cells-move,event-loop}.test.ts',
   'test/faults/{chaos,deliveries,delivery-times,fuzz,lost-gateway-responses,postgres-failover,postgres-upgrade,processes}.test.ts',
