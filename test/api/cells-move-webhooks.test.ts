@@ -11,9 +11,9 @@ import { gatewayWebhookRoutes } from '../../src/gateway-webhooks/receive.ts'
 import { retryGatewayWebhooks } from '../../src/gateway-webhooks/retry.ts'
 import { fixedGateways } from '../../src/gateways/registry.ts'
 import { serveSandbox } from '../../src/gateways/sandbox/provider/serve.ts'
-import { inCellOf, routedDb, runInCell } from '../../src/kit/cells/cells.ts'
+import { currentCell, inCellOf, routedDb, runInCell } from '../../src/kit/cells/cells.ts'
 import { systemClock } from '../../src/kit/clock.ts'
-import { type Db, sql } from '../../src/kit/db/db.ts'
+import { type Db, DbUnavailable, sql } from '../../src/kit/db/db.ts'
 import { NO_FAILPOINTS } from '../../src/kit/failpoints.ts'
 import { createLog } from '../../src/kit/observability/log.ts'
 import { systemRandom } from '../../src/kit/random.ts'
@@ -70,15 +70,21 @@ const app = {
 } as unknown as PaymentsApp
 const [ofInstance, ofMerchant] = gatewayWebhookRoutes(app)
 
+const withoutCellOne: Pick<Db, 'query'> = {
+  query: (...query) =>
+    currentCell() === 1 ? Promise.reject(new DbUnavailable(new Error('down'))) : db.query(...query),
+}
+const [whileCellIsDown] = gatewayWebhookRoutes({ ...app, db: { ...db, ...withoutCellOne } })
+
 const REQUEST = { method: 'POST' as const, query: {}, headers: {} }
 
 async function send(
   reference: string,
-  { scope, eventId = randomUUID() }: { scope?: string; eventId?: string } = {},
+  { scope, eventId = randomUUID(), to }: { scope?: string; eventId?: string; to?: typeof ofInstance } = {},
 ) {
   const rawBody = Buffer.from(JSON.stringify({ kind: 'payment', gatewayReference: reference, eventId }))
   const params = { gateway: 'sandbox', ...(scope && { scope }) }
-  return (scope ? ofMerchant : ofInstance)?.handle({ ...REQUEST, rawBody, params })
+  return (to ?? (scope ? ofMerchant : ofInstance))?.handle({ ...REQUEST, rawBody, params })
 }
 
 const postpone = sql<{ key: string }>`
@@ -207,6 +213,22 @@ describe('a webhook that names only the id of the provider', () => {
     await isIn(shop, 0)
     atStep = async () => undefined
     assert.deepEqual(await Promise.all(sent), [{ http: 200 }])
+    await isPaid(shop, uuid)
+  })
+})
+
+describe('a webhook that names only the id of the provider, while a cell does not answer', () => {
+  it('fails, so that the provider sends it again, and is kept in no cell', async () => {
+    const reference = newReference()
+    await assert.rejects(send(reference, { to: whileCellIsDown }), DbUnavailable)
+    assert.deepEqual(await cells.open(0).query(selectWebhook, [reference]), [])
+  })
+
+  it('wakes the attempt if a cell that answers has it', async () => {
+    const shop = await newShop()
+    const reference = newReference()
+    const { uuid } = await newPaid(shop, reference)
+    assert.deepEqual(await send(reference, { to: whileCellIsDown }), { http: 200 })
     await isPaid(shop, uuid)
   })
 })
