@@ -265,7 +265,9 @@ function writeEntries(folder: string, found: readonly string[], { form }: Run): 
       .map((_, index) => found.filter((file) => patterns.findIndex((one) => one.test(file)) === index))
       .filter(({ length }) => length > 0)
   const lines = groupsOf(ALONE)
-  const own = [...groupsOf(BROWSER_GROUPS), ...(form ? lines.flat().map((file) => [file]) : lines)]
+  // In the quick form one browser takes less time than its start in each of three processes.
+  const browsers = groupsOf(form ? BROWSER_GROUPS : BROWSER_GROUPS.slice(-1))
+  const own = [...browsers, ...(form ? lines.flat().map((file) => [file]) : lines)]
   const together = found.filter((file) => !own.flat().includes(file))
   const queue = sharingFirst(ROOT, largestFirst(ROOT, together))
   const shared = Array.from({ length: Math.min(together.length, SHARED_PROCESSES) }, () => queue)

@@ -29,17 +29,8 @@ async function readPage(page: Page): Promise<PageState> {
 
 // This page redirects to the provider by itself.
 const stableScreens = screens.filter(({ name }) => name !== 'continue')
-// The quick form takes one screen of each kind, with JavaScript.
-const QUICK = [
-  'open',
-  'open, a wrong phone',
-  'prompt',
-  'transfer, sent',
-  'redirect',
-  'paid',
-  'receipt',
-  'expired',
-]
+// The quick form takes one screen for each step of a payment, with JavaScript.
+const QUICK = ['open, a wrong phone', 'prompt', 'transfer, sent', 'receipt']
 const reloaded = FORM === 'quick' ? stableScreens.filter(({ name }) => QUICK.includes(name)) : stableScreens
 
 const visitorWith = (javaScript: boolean) =>

@@ -30,7 +30,7 @@ type Scheme = 'light' | 'dark'
 
 const SCHEMES: readonly Scheme[] = ['light', 'dark']
 /** Of so many screens one is checked in dark colours, too: the screens share their styles. */
-const DARK_EACH = sized({ quick: 1, rest: 3, long: 1 })
+const DARK_EACH = sized({ quick: 3, rest: 3, long: 1 })
 
 async function quickScreens(): Promise<string[]> {
   const { body } = await merchant.api.get('/api/v1/payments?limit=1')

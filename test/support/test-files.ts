@@ -36,7 +36,7 @@ export const SHARED_STATE_TESTS = [
 // openapi-responses). npm test has two cells in test/api/cells and moves a merchant in cells-move, but no process dies while it does;
 // it runs commands in cli-listen and src/cli, and pays on the page of the sandbox provider in test/browser/checkout.
 export const REST_ONLY = [
-  'test/faults/{cells-move,event-loop}.test.ts',
+  'test/faults/{cells-move,event-loop,links}.test.ts',
   'test/faults/{chaos,deliveries,delivery-times,fuzz,lost-gateway-responses,postgres-failover,postgres-upgrade,processes}.test.ts',
   'test/faults/{random-walk,simulation/model}.test.ts',
   'test/api/{archive-cells,dashboard-weight}.test.ts',
@@ -44,17 +44,19 @@ export const REST_ONLY = [
   'test/start/{commands,full-disk,ordinary-user,package}.test.ts',
   'src/kit/embedded-postgres{,/users}.test.ts',
   'packages/{medusa,sdk}/test/package.test.ts',
-  ...(HAS_BROWSER ? ['test/browser/{bkash,landing,reference,sandbox-page,wave,weight}.test.ts'] : []),
+  ...(HAS_BROWSER
+    ? ['test/browser/{bkash,landing,mobile-money,reference,sandbox-page,wave,weight}.test.ts']
+    : []),
 ]
 // These have a larger form, or take all languages and screens there.
 export const LARGER_FORMS = [
-  'test/faults/{abuse,deadlocks,failpoints,gateway-tokens,late-refund-failures,links,process-death,races,refunds}.test.ts',
+  'test/faults/{abuse,database,deadlocks,failpoints,gateway-tokens,late-refund-failures,process-death,races,refunds}.test.ts',
   'test/faults/simulation/simulation.test.ts',
-  'test/start/{production,shutdown}.test.ts',
+  'test/start/{first-start,production,shutdown}.test.ts',
   'test/guides/samples.test.ts',
   'src/people/limits.test.ts',
   'test/gateways/{stripe/stripe,tokenpay/tokens,mtn-momo/{denials,preapproval},daraja/refunds,chapa/chapa,*/{conformance,schedules},schemas/{requests,responses}}.test.ts',
-  'test/api/{archive,audit-chain,canaries,catalog,dashboard-access,demo,gateway-webhooks,inputs-addresses}.test.ts',
+  'test/api/{archive,audit-chain,canaries,catalog,cells-move,dashboard-access,demo,gateway-webhooks,inputs-addresses}.test.ts',
   'test/api/{keys-proxy,keys-scopes,pages-links,payments-list,reseal,test-clock,workers}.test.ts',
   'packages/sdk/test/lost-responses.test.ts',
   ...(HAS_BROWSER ? ['test/browser/*.test.ts'] : []),
@@ -68,10 +70,10 @@ export const ALONE = [
   /^test\/(?:guides\/samples|start\/)/,
   /^src\/kit\/.*embedded-postgres/,
   // The first captures every statement of its process.
-  /^(?:bench\/baseline-scripts|test\/api\/cells-move-pause|test\/faults\/(?:abuse|cells-move|gateway|process))/,
-  /^test\/(?:plans|schema|tidy)/,
+  /^(?:bench\/baseline-scripts|test\/api\/cells-move-pause|test\/faults\/(?:abuse|cells-move|gateway|process)|test\/(?:plans|schema|tidy))/,
 ]
-// Each of these groups has one process with one browser. They start before the files that share any process.
+// Each of these groups has one process with one browser. They start before the files that share any process. In the quick
+// form the last has all.
 export const BROWSER_GROUPS = [
   /^test\/browser\/(?:checkout|checkout-(?:language|waiting)|p2p|reference)\.test/,
   /^test\/browser\/(?:mobile-money|bkash|wave)\.test/,
