@@ -203,7 +203,7 @@ describe('the checkout in a browser', { concurrency: 2 }, () => {
         assert.equal(page.url(), `${checkoutUrl}/receipt`)
       })
 
-      it('sends one prompt when the payer presses Pay in two tabs at once', LARGER_FORM_ONLY, async (t) => {
+      it('sends one prompt when the payer presses Pay in two tabs', LARGER_FORM_ONLY, async (t) => {
         const { page, newTab, checkoutUrl, read, executions } = await open(t, { javaScript })
         const other = await newTab()
         await other.goto(checkoutUrl)
@@ -429,7 +429,7 @@ describe('the checkout as time passes', () => {
       },
     )
 
-    it(`shows a late payment (mobile_late_success), ${manner} JavaScript`, LARGER_FORM_ONLY, async (t) => {
+    it(`shows a late payment, ${manner} JavaScript`, LARGER_FORM_ONLY, async (t) => {
       const { page, read, executions, expiresAt, returnUrlWith } = await open(t, { javaScript })
       await payWith(page, 'mobile_late_success')
       await waitForHeading(page, 'Check your phone')
