@@ -103,12 +103,8 @@ const EXPECTED: Expected[] = [
   { instrument: 'transfer_underpaid', ...underpaid, ...byTransfer },
 ]
 
-// The quick form runs one instrument of each channel. Other tests below pay with card_success and decline card_declined;
-// test/api/pages-instruments.test.ts ends with each instrument without a browser.
-const QUICK = {
-  script: new Set(['card_3ds', 'mobile_success']),
-  noScript: new Set(['transfer_success']),
-}
+// The quick form runs one of each channel; test/api/pages-instruments.test.ts pays with each, without a browser.
+const QUICK = { script: new Set(['card_3ds', 'mobile_success']), noScript: new Set(['transfer_success']) }
 
 describe('the checkout in a browser', { concurrency: 2 }, () => {
   for (const javaScript of [true, false]) {
@@ -407,7 +403,6 @@ describe('the checkout as time passes', () => {
 
   for (const javaScript of [true, false]) {
     const manner = javaScript ? 'with' : 'without'
-
     it(
       `ends a prompt without a response (mobile_timeout), ${manner} JavaScript`,
       LARGER_FORM_ONLY,
