@@ -9,12 +9,11 @@ import type { ApiResponse } from '../support/api.ts'
 import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
 import { CHARGED_ONCE, startDeployment } from '../support/deployment.ts'
 import { eventually } from '../support/process.ts'
-import { HAS_LARGER_FORM, sized } from '../support/scale.ts'
 
 const CHARGE = '/api/v1/charges/recurring'
 const INITIATE = '/api/v1/checkout/initiate-payment'
 const CLIENTS = 8
-const CUTS = sized({ quick: 5, rest: 12, long: 12 })
+const CUTS = 12
 
 const deployment = await startDeployment({ after })
 // The resolver polls an interrupted charge when its call has timed out, so use a short timeout.
@@ -44,39 +43,35 @@ async function retryUntilAccepted(client: number, path: string, body: unknown): 
 
 let rejected503 = 0
 
-it(
-  'connections cut under load: 201 or 503 with Retry-After, nothing lost, nothing double (F-14, F-15)',
-  HAS_LARGER_FORM,
-  async () => {
-    let isOver = false
-    const charged: string[] = []
-    const initiated: string[] = []
-    const client = async (_: unknown, n: number) => {
-      while (!isOver) {
-        const charge = await retryUntilAccepted(n, CHARGE, chargeBody(card))
-        charged.push(charge.body.data.uuid)
-        const payment = await retryUntilAccepted(n, INITIATE, initiateBody())
-        initiated.push(payment.body.data.uuid)
-      }
+it('connections cut under load: 201 or 503 with Retry-After, nothing lost, nothing double (F-14, F-15)', async () => {
+  let isOver = false
+  const charged: string[] = []
+  const initiated: string[] = []
+  const client = async (_: unknown, n: number) => {
+    while (!isOver) {
+      const charge = await retryUntilAccepted(n, CHARGE, chargeBody(card))
+      charged.push(charge.body.data.uuid)
+      const payment = await retryUntilAccepted(n, INITIATE, initiateBody())
+      initiated.push(payment.body.data.uuid)
     }
-    const clients = Promise.all(Array.from({ length: CLIENTS }, client))
-    let cut = 0
-    for (let n = 0; n < CUTS; n += 1) {
-      await delay(150)
-      cut += (await deployment.db.query(cutConnections)).length
-    }
-    isOver = true
-    await clients
-    assert.ok(cut >= CUTS, `${cut} connections were cut`)
-    assert.ok(rejected503 > 0, 'some requests were interrupted')
+  }
+  const clients = Promise.all(Array.from({ length: CLIENTS }, client))
+  let cut = 0
+  for (let n = 0; n < CUTS; n += 1) {
+    await delay(150)
+    cut += (await deployment.db.query(cutConnections)).length
+  }
+  isOver = true
+  await clients
+  assert.ok(cut >= CUTS, `${cut} connections were cut`)
+  assert.ok(rejected503 > 0, 'some requests were interrupted')
 
-    // The resolver completes charges whose outcome was not written.
-    for (const uuid of charged) assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
-    for (const uuid of initiated)
-      assert.deepEqual((await deployment.snapshotOf(uuid)).events, ['payment.pending'])
-    assert.equal(new Set([...charged, ...initiated]).size, charged.length + initiated.length)
-  },
-)
+  // The resolver completes charges whose outcome was not written.
+  for (const uuid of charged) assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
+  for (const uuid of initiated)
+    assert.deepEqual((await deployment.snapshotOf(uuid)).events, ['payment.pending'])
+  assert.equal(new Set([...charged, ...initiated]).size, charged.length + initiated.length)
+})
 
 it('the service is ready again within two seconds after its connections broke (F-14)', async () => {
   await deployment.db.query(cutConnections)

@@ -56,7 +56,7 @@ export const REST_ONLY = [
 // (failpoints), races over two processes with one example of each key (races; idempotency-parallel has all in one process), and
 // runs the quickstart with curl. It starts on an old folder in shutdown, and rejects a keyring in src/secrets.
 export const LARGER_FORMS = [
-  'test/faults/{abuse,database,deadlocks,disputes,failpoints,gateway-tokens,late-refund-failures,process-death,races,refunds}.test.ts',
+  'test/faults/{abuse,deadlocks,disputes,failpoints,gateway-tokens,late-refund-failures,process-death,races,refunds}.test.ts',
   'test/faults/simulation/simulation.test.ts',
   'test/start/{first-start,production,shutdown}.test.ts',
   'test/guides/samples.test.ts',
