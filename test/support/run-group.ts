@@ -54,7 +54,8 @@ export async function runGroup({ root, folder, files }: Group): Promise<void> {
     if (!claimFile(folder, file)) continue
     claimed.push(file)
     const before = processorSeconds()
-    if (index > lastSharing && isShared(SHARED_SERVICE)) await outside.runInAsyncScope(() => testServiceEnd(claimed.slice(0, -1)))
+    if (index > lastSharing && isShared(SHARED_SERVICE))
+      await outside.runInAsyncScope(() => testServiceEnd(claimed.slice(0, -1)))
     await outside.runInAsyncScope(() => testFile(root, file))
     noteProcessorTime(folder, file, processorSeconds() - before)
     if (leaking.length === 0 && readGlobals().some((one, position) => one !== GLOBALS[position]))

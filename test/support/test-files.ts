@@ -76,7 +76,9 @@ export const ALONE = [
   /^test\/(?:guides\/samples|start\/)/,
   /^src\/kit\/.*embedded-postgres/,
   // The first captures every statement of its process.
-  /^(?:bench\/baseline-scripts|test\/api\/cells-move-pause|test\/faults\/(?:abuse|cells-move|gateway|process)|test\/(?:plans|schema|tidy))/,
+  /^(?:bench\/baseline-scripts|test\/api\/cells-move-pause|test\/faults\/(?:abuse|cells-move|gateway|process))/,
+  // The first reads every statement of its process.
+  /^test\/(?:plans|schema|tidy)/,
 ]
 // Each of these groups has one process with one browser. They start before the files that share any process. In the quick
 // form the last has all.
