@@ -1,6 +1,6 @@
-// The test commands of package.json. `npm test` checks types, style and dead code and runs the tests in their quick form.
-// `npm run test:rest` runs the other files and the larger forms, and repeats what depends on the environment. Arguments
-// are test files.
+// The test commands of package.json. `npm test` runs the tests in their quick form. `npm run test:rest` checks types, style
+// and dead code, runs the other files and the larger forms, and repeats what depends on the environment. Arguments are test
+// files.
 
 import { execFile, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
@@ -58,10 +58,10 @@ npm run test:rest
 npm run test:all
 npm run test:long
 
-npm test checks types, style and dead code and runs the tests in their quick form. test:rest runs the tests that take too
-long for that, the larger forms of tests that prove by number, and what depends on the environment again (oldest
-PostgreSQL, pgbouncer, two workers). test:all does both. test:long runs the files with a larger form in their longest
-form.
+npm test runs the tests in their quick form. test:rest checks types, style and dead code (npm run check) and runs the tests
+that take too long for npm test, the larger forms of tests that prove by number, and what depends on the environment again
+(oldest PostgreSQL, pgbouncer, two workers). test:all does both. test:long runs the files with a larger form in their
+longest form.
 
   --rest       the rest only
   --all        npm test, then the rest
@@ -130,21 +130,21 @@ async function runLong(): Promise<void> {
 }
 
 async function runMain(): Promise<void> {
-  // Beside the tests, which leave a part of the processors idle while they wait.
-  const checked = runQuietly('npm', ['run', '--silent', 'check'])
   if (!HAS_BROWSER) console.log('» browser tests: left out; set COWRY_TEST_BROWSER to a Chromium to run them')
   await step('tests', () =>
     runOnServer({ patterns: EVERY_TEST, without: REST_ONLY, isPooled, workers, major }),
   )
+}
+
+async function runRest(): Promise<void> {
+  // Beside the tests, which leave a part of the processors idle while they wait.
+  const checked = runQuietly('npm', ['run', '--silent', 'check'])
+  const patterns = [...REST_ONLY, ...LARGER_FORMS]
+  await step('larger forms', () => runOnServer({ patterns, form: 'rest' }))
   await step('types, style and dead code', async () => {
     const output = await checked
     if (output !== undefined) throw new Error(`npm run check\n${output}`)
   })
-}
-
-async function runRest(): Promise<void> {
-  const patterns = [...REST_ONLY, ...LARGER_FORMS]
-  await step('larger forms', () => runOnServer({ patterns, form: 'rest' }))
   if (process.env.DATABASE_URL) {
     console.log('» PostgreSQL 15, pgbouncer, two workers: left out, because DATABASE_URL names the server')
     return
@@ -265,7 +265,9 @@ function writeEntries(folder: string, found: readonly string[], { form }: Run): 
       .map((_, index) => found.filter((file) => patterns.findIndex((one) => one.test(file)) === index))
       .filter(({ length }) => length > 0)
   const lines = groupsOf(ALONE)
-  const own = [...groupsOf(BROWSER_GROUPS), ...(form ? lines.flat().map((file) => [file]) : lines)]
+  // In the quick form one browser takes less time than its start in each of three processes.
+  const browsers = groupsOf(form ? BROWSER_GROUPS : BROWSER_GROUPS.slice(-1))
+  const own = [...browsers, ...(form ? lines.flat().map((file) => [file]) : lines)]
   const together = found.filter((file) => !own.flat().includes(file))
   const queue = sharingFirst(ROOT, largestFirst(ROOT, together))
   const shared = Array.from({ length: Math.min(together.length, SHARED_PROCESSES) }, () => queue)

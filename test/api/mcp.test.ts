@@ -14,7 +14,7 @@ import { assertApiError, UNKNOWN_UUID } from '../support/assertions.ts'
 import { initiateBody, newReference, payWith } from '../support/builders.ts'
 import { tickingClock } from '../support/fake-clock.ts'
 import { makeOneOfEverything } from '../support/one-of-everything.ts'
-import { COMPILE_CACHE, eventually, ROOT } from '../support/process.ts'
+import { COMPILE_CACHE, eventually, programIn, ROOT } from '../support/process.ts'
 import { ONE_PROCESS, testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -397,7 +397,7 @@ describe('cowry mcp', () => {
       JSON.stringify({ jsonrpc: '2.0', id: 'c', method: 'tools/list' }),
       JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'c' } }),
     ]
-    const child = spawn(process.execPath, ['src/main.ts', 'mcp', '--url', service.url], {
+    const child = spawn(process.execPath, [programIn(ROOT), 'mcp', '--url', service.url], {
       cwd: ROOT,
       env: { PATH: process.env.PATH, COWRY_API_KEY: subject.key, NODE_COMPILE_CACHE: COMPILE_CACHE },
     })

@@ -76,7 +76,7 @@ describe('the checkout by keyboard', { concurrency: 2 }, () => {
         assert.equal(await executions(), 1)
       })
 
-      it('pays with a card that the arrows select', repeated, async (t) => {
+      it('pays with a card that the arrows select', LARGER_FORM_ONLY, async (t) => {
         const { page, executions } = await open(t, { javaScript })
         await tabTo(page, MOBILE_MONEY)
         await page.keyboard.press('ArrowDown')

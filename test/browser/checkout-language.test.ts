@@ -110,8 +110,6 @@ describe('the language of a checkout', { concurrency: 5 }, () => {
 })
 
 for (const javaScript of [true, false]) {
-  const repeated = javaScript ? {} : LARGER_FORM_ONLY
-
   describe(`a payer who chose Swahili, ${javaScript ? 'with' : 'without'} JavaScript`, {
     concurrency: 5,
   }, () => {
@@ -125,28 +123,32 @@ for (const javaScript of [true, false]) {
       return checkout
     }
 
-    it('keeps the language from the form to the receipt, over a reload and an error', repeated, async (t) => {
-      const { page, checkoutUrl, read } = await openInSwahili(t)
-      await page.reload()
-      assert.equal(await languageOf(page), 'sw')
-      await clickButton(page, translate('sw', 'payButton', { amount: 'KSh\u00a01,250.50' }))
-      await page.getByRole('alert').getByText(translate('sw', 'problemPhoneMissing')).waitFor()
-      await page.locator('#phone').fill(newPhone())
-      await clickButton(page, translate('sw', 'payButton', { amount: 'KSh\u00a01,250.50' }))
-      await inSwahili(page, 'promptTitle')
-      // The script shows the result by itself, and then the button is gone.
-      if (!javaScript) {
-        await eventually(read, ({ status }) => status === 'successful', 10_000)
-        await clickButton(page, translate('sw', 'checkNow'))
-      }
-      await inSwahili(page, 'paidTitle')
-      await page.getByRole('link', { name: translate('sw', 'stay') }).click()
-      await inSwahili(page, 'receipt')
-      assert.equal(page.url(), `${checkoutUrl}/receipt`)
-      await switchTo(page, 'pt')
-      await waitForHeading(page, translate('pt', 'receipt'))
-      assert.ok(page.url().startsWith(`${checkoutUrl}/receipt?`), 'the switcher stays on the receipt')
-    })
+    it(
+      'keeps the language from the form to the receipt, over a reload and an error',
+      LARGER_FORM_ONLY,
+      async (t) => {
+        const { page, checkoutUrl, read } = await openInSwahili(t)
+        await page.reload()
+        assert.equal(await languageOf(page), 'sw')
+        await clickButton(page, translate('sw', 'payButton', { amount: 'KSh\u00a01,250.50' }))
+        await page.getByRole('alert').getByText(translate('sw', 'problemPhoneMissing')).waitFor()
+        await page.locator('#phone').fill(newPhone())
+        await clickButton(page, translate('sw', 'payButton', { amount: 'KSh\u00a01,250.50' }))
+        await inSwahili(page, 'promptTitle')
+        // The script shows the result by itself, and then the button is gone.
+        if (!javaScript) {
+          await eventually(read, ({ status }) => status === 'successful', 10_000)
+          await clickButton(page, translate('sw', 'checkNow'))
+        }
+        await inSwahili(page, 'paidTitle')
+        await page.getByRole('link', { name: translate('sw', 'stay') }).click()
+        await inSwahili(page, 'receipt')
+        assert.equal(page.url(), `${checkoutUrl}/receipt`)
+        await switchTo(page, 'pt')
+        await waitForHeading(page, translate('pt', 'receipt'))
+        assert.ok(page.url().startsWith(`${checkoutUrl}/receipt?`), 'the switcher stays on the receipt')
+      },
+    )
 
     it('keeps the language after the pages of the gateway', LARGER_FORM_ONLY, async (t) => {
       const { page } = await openInSwahili(t)
@@ -249,7 +251,7 @@ describe('a saved method in a browser', { concurrency: 5 }, () => {
     )
 })
 
-it('lets a payer who has cancelled come back and pay', async (t) => {
+it('lets a payer who has cancelled come back and pay', LARGER_FORM_ONLY, async (t) => {
   const { page, checkoutUrl, read, returnUrlWith } = await open(t)
   await clickButton(page, 'Cancel and return')
   await page.waitForURL(`${shop}/**`)

@@ -58,7 +58,7 @@ async function openPromptInPageTime(t: Parameters<typeof open>[0]): Promise<Page
 }
 
 describe('the waiting page of a fresh prompt', { concurrency: 6 }, () => {
-  it('offers no other method, and rejects one that is posted directly', async (t) => {
+  it('offers no other method, and rejects one that is posted directly', LARGER_FORM_ONLY, async (t) => {
     const { page, read, checkoutUrl } = await open(t)
     await payWith(page, 'mobile_timeout')
     await waitForHeading(page, 'Check your phone')
@@ -234,10 +234,9 @@ describe('the waiting page of a fresh prompt', { concurrency: 6 }, () => {
 // These tests move the service's clock, so they run sequentially.
 describe('the waiting page as time passes', () => {
   for (const javaScript of [true, false]) {
-    const repeated = javaScript ? {} : LARGER_FORM_ONLY
     it(
       `offers another method after a minute, ${javaScript ? 'with' : 'without'} JavaScript, and collects once`,
-      repeated,
+      LARGER_FORM_ONLY,
       async (t) => {
         const { page, read, executions } = await open(t, { javaScript })
         await payWith(page, 'mobile_timeout')
@@ -304,7 +303,7 @@ describe('the waiting page as time passes', () => {
     assert.equal((await read()).status, 'pending')
   })
 
-  it('treats "I have sent the money" as a report, never as proof', async (t) => {
+  it('treats "I have sent the money" as a report, never as proof', LARGER_FORM_ONLY, async (t) => {
     const { page, read, executions } = await open(t)
     await payWith(page, 'transfer_success')
     await waitForHeading(page, 'Send exactly KSh 1,250.50')
@@ -322,10 +321,9 @@ describe('the waiting page as time passes', () => {
   })
 
   for (const javaScript of [true, false]) {
-    const repeated = javaScript ? {} : LARGER_FORM_ONLY
     it(
       `extends the checkout with one tap, ${javaScript ? 'with' : 'without'} JavaScript`,
-      repeated,
+      LARGER_FORM_ONLY,
       async (t) => {
         const { page, read, expiresAt } = await open(t, { javaScript })
         // Without a script the page cannot detect that little time is left, so it always offers more.

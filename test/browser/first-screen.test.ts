@@ -14,7 +14,7 @@ const PHONE = { width: 360, height: 640 }
 // Transfers are first in Nigeria, cards in Egypt, mobile money elsewhere. Tanzania has the longest names of networks.
 const PLACES = [
   { country: 'KE', currency: 'KES', form: HAS_LARGER_FORM },
-  { country: 'NG', currency: 'NGN', form: HAS_LARGER_FORM },
+  { country: 'NG', currency: 'NGN', form: LARGER_FORM_ONLY },
   { country: 'EG', currency: 'EGP', form: LARGER_FORM_ONLY },
   { country: 'TZ', currency: 'TZS', form: LARGER_FORM_ONLY },
   { country: 'SN', currency: 'XOF', form: LARGER_FORM_ONLY },

@@ -1,12 +1,13 @@
 // Mobile money and transfers on our page with the connectors of all providers that offer them: to paid, and to every kind
-// of failure that each provider reports, on the narrowest phone and without JavaScript.
+// of failure that each provider reports, on the narrowest phone and without JavaScript. npm run test:rest runs it:
+// test/api/gateway-prompts.test.ts and test/api/mobile-money.test.ts pay on the same pages over HTTP.
 
 import assert from 'node:assert/strict'
 import { after, describe, it, type TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
 import { LANGUAGE_CODES, type Language } from '../../src/core/languages.ts'
 import { messagesOfDecline, onlyWayAdvice } from '../../src/pages/checkout/decline-messages.ts'
-import { FORM, HAS_LARGER_FORM, LARGER_FORM_ONLY } from '../support/scale.ts'
+import { FORM } from '../support/scale.ts'
 import { type OpenedWallet, startWalletRig, WALLET_SITE } from './wallet-rig.ts'
 import { WALLETS, type Wallet } from './wallets.ts'
 
@@ -172,33 +173,23 @@ async function losePage(t: TestContext, wallet: Wallet, language: Language): Pro
   await assertPaid(opened)
 }
 
-// One language and one wallet are enough for every commit: test/api/gateway-prompts.test.ts and test/api/mobile-money.test.ts
-// pay with the others over HTTP.
-const QUICK_LANGUAGE: Language = 'sw'
-const QUICK_WALLET = 'M-Pesa by Daraja'
-const QUICK_LOSS = 'daraja'
-
-const formOf = (isQuick: boolean) => (isQuick ? HAS_LARGER_FORM : LARGER_FORM_ONLY)
+const LANGUAGE_OF_DECLINES: Language = 'sw'
 
 function testWallet(name: string, wallet: Wallet, language: Language): void {
-  const isQuick = language === QUICK_LANGUAGE
-  const { step, gateway, declines } = wallet
-  if (isQuick)
-    it(`by ${name}, declined and then paid, in ${language}`, formOf(name === QUICK_WALLET), (t) =>
-      declineThenPay(t, wallet, language),
-    )
-  else it(`by ${name}, paid, in ${language}`, LARGER_FORM_ONLY, (t) => pay(t, wallet, language))
+  const isDeclined = language === LANGUAGE_OF_DECLINES
+  const { step, declines } = wallet
+  if (isDeclined)
+    it(`by ${name}, declined and then paid, in ${language}`, (t) => declineThenPay(t, wallet, language))
+  else it(`by ${name}, paid, in ${language}`, (t) => pay(t, wallet, language))
   // The texts of declines are the same for all wallets: the other languages are in the longest form.
-  if (!isQuick && FORM === 'rest') return
-  it(`by ${name}, declined in every way, in ${language}`, LARGER_FORM_ONLY, async (t) => {
+  if (!isDeclined && FORM === 'rest') return
+  it(`by ${name}, declined in every way, in ${language}`, async (t) => {
     for (const how of Object.keys(declines)) await declineWith(t, wallet, language, how)
   })
   // No payer has seen the account, so another gateway shows its own.
   if (step === 'transfer') return
   const loses = step === 'prompt' ? losePrompt : losePage
-  it(`by ${name}, when the answer is lost, in ${language}`, formOf(isQuick && gateway === QUICK_LOSS), (t) =>
-    loses(t, wallet, language),
-  )
+  it(`by ${name}, when the answer is lost, in ${language}`, (t) => loses(t, wallet, language))
 }
 
 describe('a payment on our page, without JavaScript, 320 pixels wide', () => {

@@ -8,7 +8,7 @@ import { sandboxWebhookSecretOf } from '../../src/secrets/secrets.ts'
 import type { ApiResponse } from '../support/api.ts'
 import { chargeBody, initiateBody, newReference, saveMethod } from '../support/builders.ts'
 import { CHARGED_ONCE, SANDBOX_SECRET, startDeployment } from '../support/deployment.ts'
-import { sized } from '../support/scale.ts'
+import { HAS_LARGER_FORM, LARGER_FORM_ONLY, sized } from '../support/scale.ts'
 
 const CHARGE = '/api/v1/charges/recurring'
 const INITIATE = '/api/v1/checkout/initiate-payment'
@@ -78,48 +78,60 @@ async function eachRound(round: () => Promise<void>): Promise<void> {
 }
 
 describe('50 recurring charges at once over two processes (F-47)', () => {
-  it('50 equal charges at once make one execution and return the same uuid', () =>
+  it('50 equal charges at once make one execution and return the same uuid', HAS_LARGER_FORM, () =>
     eachRound(async () => {
       const uuid = assertOneRecord(await race(CHARGE, times(PARALLEL, { body: chargeBody(token) })))
       assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
-    }))
+    }),
+  )
 
-  it('charges with one reference and two bodies: one body wins, the other gets 409 with the winner', () =>
-    eachRound(async () => {
-      const body = chargeBody(token)
-      const uuid = await raceTwo(CHARGE, body, { ...body, amount: 101 })
-      assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
-    }))
+  it(
+    'charges with one reference and two bodies: one body wins, the other gets 409 with the winner',
+    HAS_LARGER_FORM,
+    () =>
+      eachRound(async () => {
+        const body = chargeBody(token)
+        const uuid = await raceTwo(CHARGE, body, { ...body, amount: 101 })
+        assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
+      }),
+  )
 
-  it('charges with one Idempotency-Key and one body make one record', () =>
+  // In the quick form test/api/idempotency-parallel.test.ts alone sends these to one process.
+  it('charges with one Idempotency-Key and one body make one record', LARGER_FORM_ONLY, () =>
     eachRound(async () => {
       const headers = { 'idempotency-key': newReference() }
       const uuid = assertOneRecord(await race(CHARGE, times(PARALLEL, { body: chargeBody(token), headers })))
       assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
-    }))
+    }),
+  )
 
-  it('charges with one Idempotency-Key and 50 bodies make one record; the others get 422 and store nothing', () =>
-    eachRound(async () => {
-      const headers = { 'idempotency-key': newReference() }
-      const requests = Array.from({ length: PARALLEL }, () => ({ body: chargeBody(token), headers }))
-      const answers = await race(CHARGE, requests)
-      assert.deepEqual(tally(answers), { 201: 1, '422 idempotency_key_reused': PARALLEL - 1 })
-      const uuid = assertOneRecord(answers.filter(({ http }) => http === 201))
-      assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
-      const stored = await Promise.all(requests.map(({ body }) => deployment.idOf(body.reference)))
-      assert.deepEqual(
-        stored.filter((id) => id !== undefined),
-        [uuid],
-      )
-    }))
+  it(
+    'charges with one Idempotency-Key and 50 bodies make one record; the others get 422 and store nothing',
+    HAS_LARGER_FORM,
+    () =>
+      eachRound(async () => {
+        const headers = { 'idempotency-key': newReference() }
+        const requests = Array.from({ length: PARALLEL }, () => ({ body: chargeBody(token), headers }))
+        const answers = await race(CHARGE, requests)
+        assert.deepEqual(tally(answers), { 201: 1, '422 idempotency_key_reused': PARALLEL - 1 })
+        const uuid = assertOneRecord(answers.filter(({ http }) => http === 201))
+        assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
+        const stored = await Promise.all(requests.map(({ body }) => deployment.idOf(body.reference)))
+        assert.deepEqual(
+          stored.filter((id) => id !== undefined),
+          [uuid],
+        )
+      }),
+  )
 
-  it('charges with one reference and 50 Idempotency-Keys make one record', () =>
+  it('charges with one reference and 50 Idempotency-Keys make one record', LARGER_FORM_ONLY, () =>
     eachRound(async () => {
       const body = chargeBody(token)
       const keyed = () => ({ body, headers: { 'idempotency-key': newReference() } })
       const uuid = assertOneRecord(await race(CHARGE, Array.from({ length: PARALLEL }, keyed)))
       assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
-    }))
+    }),
+  )
 
   it('50 equal charges whose gateway response is lost make one execution and one credit', async () => {
     const losing = await saveMethod(api, 'card_lost_answer_later')
@@ -131,34 +143,43 @@ describe('50 recurring charges at once over two processes (F-47)', () => {
 describe('50 payments initiated at once over two processes (F-47)', () => {
   const events = async (uuid: string) => (await deployment.snapshotOf(uuid)).events
 
-  it('50 equal initiations at once make one payment and return the same access code', () =>
+  it('50 equal initiations at once make one payment and return the same access code', HAS_LARGER_FORM, () =>
     eachRound(async () => {
       const answers = await race(INITIATE, times(PARALLEL, { body: initiateBody() }))
       const uuid = assertOneRecord(answers)
       // Without a configured public URL each process uses its own address; the access code is the same.
       assert.equal(new Set(answers.map(({ body }) => body.data.accessCode)).size, 1)
       assert.deepEqual(await events(uuid), ['payment.pending'])
-    }))
+    }),
+  )
 
-  it('initiations with one reference and two bodies: one body wins, the other gets 409', () =>
-    eachRound(async () => {
-      const body = initiateBody()
-      const uuid = await raceTwo(INITIATE, body, { ...body, description: 'Another thing' })
-      assert.deepEqual(await events(uuid), ['payment.pending'])
-    }))
+  it(
+    'initiations with one reference and two bodies: one body wins, the other gets 409',
+    LARGER_FORM_ONLY,
+    () =>
+      eachRound(async () => {
+        const body = initiateBody()
+        const uuid = await raceTwo(INITIATE, body, { ...body, description: 'Another thing' })
+        assert.deepEqual(await events(uuid), ['payment.pending'])
+      }),
+  )
 
-  it('initiations with one Idempotency-Key: one record for one body, 422 for the other bodies', () =>
-    eachRound(async () => {
-      const headers = { 'idempotency-key': newReference() }
-      const bodies = Array.from({ length: 10 }, () => initiateBody())
-      const requests = Array.from({ length: PARALLEL }, (_, n) => ({ body: bodies[n % 10], headers }))
-      const answers = await race(INITIATE, requests)
-      assert.deepEqual(tally(answers), { 201: 5, '422 idempotency_key_reused': PARALLEL - 5 })
-      assertOneRecord(answers.filter(({ http }) => http === 201))
-    }))
+  it(
+    'initiations with one Idempotency-Key: one record for one body, 422 for the other bodies',
+    LARGER_FORM_ONLY,
+    () =>
+      eachRound(async () => {
+        const headers = { 'idempotency-key': newReference() }
+        const bodies = Array.from({ length: 10 }, () => initiateBody())
+        const requests = Array.from({ length: PARALLEL }, (_, n) => ({ body: bodies[n % 10], headers }))
+        const answers = await race(INITIATE, requests)
+        assert.deepEqual(tally(answers), { 201: 5, '422 idempotency_key_reused': PARALLEL - 5 })
+        assertOneRecord(answers.filter(({ http }) => http === 201))
+      }),
+  )
 })
 
-it('a payment and a charge with one reference at once make one of the two (F-48)', () =>
+it('a payment and a charge with one reference at once make one of the two (F-48)', HAS_LARGER_FORM, () =>
   eachRound(async () => {
     const reference = newReference()
     const [payments, charges] = await Promise.all([
@@ -168,7 +189,8 @@ it('a payment and a charge with one reference at once make one of the two (F-48)
     assert.deepEqual(tally([...payments, ...charges]), { 201: 10, '409 duplicate_reference': 10 })
     assert.equal(new Set(payments.map(({ http }) => http)).size, 1)
     assert.ok(await deployment.idOf(reference))
-  }))
+  }),
+)
 
 describe('verify, webhook, return and resolver at once over two processes (F-31)', () => {
   const webhookSecret = sandboxWebhookSecretOf(SANDBOX_SECRET)
@@ -200,25 +222,29 @@ describe('verify, webhook, return and resolver at once over two processes (F-31)
     return { uuid, accessCode, key }
   }
 
-  it('verify, webhook, return and resolver at once make one credit and one event', async () => {
-    for (let round = 0; round < 2 * ROUNDS; round += 1) {
-      const { uuid, accessCode, key } = await paidWithoutWebhook()
-      // Delayed status checks make the concurrent requests write at the same time.
-      await deployment.sandbox.addFault({ kind: 'slow_ms', on: 'verify', times: 3, ms: 100 })
-      const codes = await Promise.all(
-        services.flatMap(({ url, api: process }) => [
-          sendWebhook(url, key),
-          process.get(`/api/v1/checkout/verify-payment?uuid=${uuid}`).then(({ http }) => http),
-          fetch(`${url}/pay/${accessCode}/return`, { redirect: 'manual' }).then(({ status }) => status),
-          sendWebhook(url, key),
-        ]),
-      )
-      assert.deepEqual(codes, [200, 200, 303, 200, 200, 200, 303, 200])
-      assert.deepEqual(await deployment.awaitFinal(uuid), {
-        ...CHARGED_ONCE,
-        events: ['payment.pending', 'payment.processing', 'payment.successful'],
-      })
-      await deployment.sandbox.clearFaults()
-    }
-  })
+  it(
+    'verify, webhook, return and resolver at once make one credit and one event',
+    HAS_LARGER_FORM,
+    async () => {
+      for (let round = 0; round < 2 * ROUNDS; round += 1) {
+        const { uuid, accessCode, key } = await paidWithoutWebhook()
+        // Delayed status checks make the concurrent requests write at the same time.
+        await deployment.sandbox.addFault({ kind: 'slow_ms', on: 'verify', times: 3, ms: 100 })
+        const codes = await Promise.all(
+          services.flatMap(({ url, api: process }) => [
+            sendWebhook(url, key),
+            process.get(`/api/v1/checkout/verify-payment?uuid=${uuid}`).then(({ http }) => http),
+            fetch(`${url}/pay/${accessCode}/return`, { redirect: 'manual' }).then(({ status }) => status),
+            sendWebhook(url, key),
+          ]),
+        )
+        assert.deepEqual(codes, [200, 200, 303, 200, 200, 200, 303, 200])
+        assert.deepEqual(await deployment.awaitFinal(uuid), {
+          ...CHARGED_ONCE,
+          events: ['payment.pending', 'payment.processing', 'payment.successful'],
+        })
+        await deployment.sandbox.clearFaults()
+      }
+    },
+  )
 })

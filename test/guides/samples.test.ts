@@ -19,7 +19,8 @@ const GUIDES = join(ROOT, 'docs/guides')
 const QUICKSTART = join(GUIDES, 'quickstart.md')
 const PAGES = globSync('*.md', { cwd: GUIDES }).toSorted()
 const NAMES = { bash: 'curl', ts: 'TypeScript', python: 'Python', php: 'PHP' }
-const QUICK = ['bash', 'ts']
+// test:rest runs the others; the SDK, which the samples in TypeScript use, has tests of its own in packages/sdk.
+const QUICK = ['bash']
 // What must work on this machine, or the test is skipped.
 const PROGRAMS = {
   bash: ['curl --version'],

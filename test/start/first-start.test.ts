@@ -13,6 +13,7 @@ import { createApi } from '../support/api.ts'
 import { payWith } from '../support/builders.ts'
 import type { Cleanup } from '../support/database.ts'
 import { awaitExit, startUntilOutput, tempFolder } from '../support/process.ts'
+import { HAS_LARGER_FORM, LARGER_FORM_ONLY } from '../support/scale.ts'
 
 const folder = await tempFolder({ after }, 'first-start')
 const env = { PORT: '0', COWRY_DATA_DIR: join(folder, 'data'), npm_config_update_notifier: 'false' }
@@ -76,58 +77,63 @@ select
 describe('npm start', () => {
   const first = { demoKey: '', reference: '' }
 
-  it('prints address, reference, demo key and a curl command in this order on an empty folder', async (t) => {
-    const service = await start(t)
-    const welcome = readWelcome(service.output())
-    assert.ok(!welcome.order.includes(-1), service.output())
-    assert.deepEqual(
-      welcome.order.toSorted((a, b) => a - b),
-      welcome.order,
-    )
-    const docs = await fetch(welcome.reference)
-    assert.equal(docs.status, 200)
-    assert.match(docs.headers.get('content-type') ?? '', /^text\/html/)
+  it(
+    'prints address, reference, demo key and a curl command in this order on an empty folder',
+    HAS_LARGER_FORM,
+    async (t) => {
+      const service = await start(t)
+      const welcome = readWelcome(service.output())
+      assert.ok(!welcome.order.includes(-1), service.output())
+      assert.deepEqual(
+        welcome.order.toSorted((a, b) => a - b),
+        welcome.order,
+      )
+      const docs = await fetch(welcome.reference)
+      assert.equal(docs.status, 200)
+      assert.match(docs.headers.get('content-type') ?? '', /^text\/html/)
 
-    const api = createApi(welcome.url, { 'x-api-key': welcome.demoKey })
-    const payment = await payWith(api, 'card_success')
-    assert.equal(payment.status, 'successful')
-    Object.assign(first, { demoKey: welcome.demoKey, reference: payment.reference })
+      const api = createApi(welcome.url, { 'x-api-key': welcome.demoKey })
+      const payment = await payWith(api, 'card_success')
+      assert.equal(payment.status, 'successful')
+      Object.assign(first, { demoKey: welcome.demoKey, reference: payment.reference })
 
-    await t.test(
-      'prints a curl command that answers 201 with a checkoutUrl, also when repeated',
-      async (t) => {
-        if (!(await hasCurl())) return t.skip('curl is not installed here')
-        for (const _ of [1, 2]) {
-          const { http, body } = await paste(welcome.curl)
-          assert.equal(http, '201', JSON.stringify(body))
-          assert.equal((await fetch(body.data.checkoutUrl)).status, 200)
-        }
-      },
-    )
+      await t.test(
+        'prints a curl command that answers 201 with a checkoutUrl, also when repeated',
+        async (t) => {
+          if (!(await hasCurl())) return t.skip('curl is not installed here')
+          for (const _ of [1, 2]) {
+            const { http, body } = await paste(welcome.curl)
+            assert.equal(http, '201', JSON.stringify(body))
+            assert.equal((await fetch(body.data.checkoutUrl)).status, 200)
+          }
+        },
+      )
 
-    await t.test('makes the demo key and the operator token readable by the owner only', async () => {
-      for (const name of ['demo-key', 'admin-token'])
-        assert.equal((await stat(join(dataDir, name))).mode & 0o777, 0o600, name)
-      assert.equal((await readFile(join(dataDir, 'demo-key'), 'utf8')).trim(), welcome.demoKey)
-    })
+      await t.test('makes the demo key and the operator token readable by the owner only', async () => {
+        for (const name of ['demo-key', 'admin-token'])
+          assert.equal((await stat(join(dataDir, name))).mode & 0o777, 0o600, name)
+        assert.equal((await readFile(join(dataDir, 'demo-key'), 'utf8')).trim(), welcome.demoKey)
+      })
 
-    await t.test('runs the embedded PostgreSQL with synchronous writes to disk', async (t) => {
-      const [settings] = await queryDatabase(t, durability)
-      assert.deepEqual(settings, { fsync: 'on', pages: 'on', commits: 'on' })
-    })
+      await t.test('runs the embedded PostgreSQL with synchronous writes to disk', async (t) => {
+        const [settings] = await queryDatabase(t, durability)
+        assert.deepEqual(settings, { fsync: 'on', pages: 'on', commits: 'on' })
+      })
 
-    await t.test('ends with 0 on Ctrl-C and leaves no process running', async () => {
-      const processes = descendantsOf(service.pid)
-      assert.ok(processes.length > 2, 'there is a database process below it')
-      interrupt(service.pid)
-      assert.deepEqual(await service.ended, { code: 0, signal: null })
-      await awaitExit(processes)
-      // npm prints its own lines there; our lines are JSON.
-      assert.doesNotMatch(service.errors(), /^\{/m)
-    })
-  })
+      await t.test('ends with 0 on Ctrl-C and leaves no process running', async () => {
+        const processes = descendantsOf(service.pid)
+        assert.ok(processes.length > 2, 'there is a database process below it')
+        interrupt(service.pid)
+        assert.deepEqual(await service.ended, { code: 0, signal: null })
+        await awaitExit(processes)
+        // npm prints its own lines there; our lines are JSON.
+        assert.doesNotMatch(service.errors(), /^\{/m)
+      })
+    },
+  )
 
-  it('keeps all data and the demo key on the second start', async (t) => {
+  // In the quick form shutdown.test.ts starts again on the same folder.
+  it('keeps all data and the demo key on the second start', LARGER_FORM_ONLY, async (t) => {
     const service = await start(t)
     const welcome = readWelcome(service.output())
     assert.equal(welcome.demoKey, first.demoKey)

@@ -99,7 +99,7 @@ export async function runCowry(
 }
 
 /** The one that test/run.ts built, for the processes of this checkout. */
-function programIn(root: string): string {
+export function programIn(root: string): string {
   return (root === ROOT && process.env.COWRY_TEST_PROGRAM) || 'src/main.ts'
 }
 

@@ -54,7 +54,8 @@ export async function runGroup({ root, folder, files }: Group): Promise<void> {
     if (!claimFile(folder, file)) continue
     claimed.push(file)
     const before = processorSeconds()
-    if (index > lastSharing && isShared(SHARED_SERVICE)) await outside.runInAsyncScope(testServiceEnd)
+    if (index > lastSharing && isShared(SHARED_SERVICE))
+      await outside.runInAsyncScope(() => testServiceEnd(claimed.slice(0, -1)))
     await outside.runInAsyncScope(() => testFile(root, file))
     noteProcessorTime(folder, file, processorSeconds() - before)
     if (leaking.length === 0 && readGlobals().some((one, position) => one !== GLOBALS[position]))
@@ -86,16 +87,22 @@ async function testFile(root: string, file: string): Promise<void> {
 }
 
 /** The jobs of a service that no file uses any more would take three percent of a processor in PostgreSQL alone. */
-async function testServiceEnd(): Promise<void> {
+async function testServiceEnd(files: readonly string[]): Promise<void> {
   await test('the shared service ends', { timeout: 4 * EXIT_WITHIN_MS, ...HAS_LARGER_FORM }, () =>
-    endShared(SHARED_SERVICE),
+    naming(files, endShared(SHARED_SERVICE)),
   )
 }
+
+/** The invariants are checked when a shared service ends: one of these files has violated them. */
+const naming = (files: readonly string[], end: Promise<void>): Promise<void> =>
+  end.catch((cause: unknown) => {
+    throw new Error(`after ${files.join(', ')}: run these alone to find the one`, { cause })
+  })
 
 async function testEnd(files: readonly string[], leaking: readonly string[]): Promise<void> {
   await test('ends', { timeout: 4 * EXIT_WITHIN_MS, ...HAS_LARGER_FORM }, async () => {
     try {
-      await endSharing()
+      await naming(files, endSharing())
     } finally {
       await assertNothingOpen(files)
     }

@@ -34,9 +34,11 @@ export const SHARED_STATE_TESTS = [
 // process-death and workers. Instead of the walk and the generated requests, npm test has the simulation (without the
 // comparison of its database with PostgreSQL), and the tests that are generated from the OpenAPI document (inputs, isolation,
 // openapi-responses). npm test has two cells in test/api/cells and moves a merchant in cells-move, but no process dies while it does;
-// it runs commands in cli-listen and src/cli, and pays on the page of the sandbox provider in test/browser/checkout.
+// it runs commands in cli-listen and src/cli, and pays on the page of the sandbox provider in test/browser/checkout. It prompts
+// phones of all providers in test/api/gateway-prompts and mobile-money, and two processes reserve the last slot of a payment
+// link in link-slots; test:rest does the first in a browser, and the second with fifty payers.
 export const REST_ONLY = [
-  'test/faults/{cells-move,event-loop}.test.ts',
+  'test/faults/{cells-move,event-loop,links}.test.ts',
   'test/faults/{chaos,deliveries,delivery-times,fuzz,lost-gateway-responses,postgres-failover,postgres-upgrade,processes}.test.ts',
   'test/faults/{random-walk,simulation/model}.test.ts',
   'test/api/{archive-cells,dashboard-weight}.test.ts',
@@ -44,17 +46,23 @@ export const REST_ONLY = [
   'test/start/{commands,full-disk,ordinary-user,package}.test.ts',
   'src/kit/embedded-postgres{,/users}.test.ts',
   'packages/{medusa,sdk}/test/package.test.ts',
-  ...(HAS_BROWSER ? ['test/browser/{bkash,landing,reference,sandbox-page,wave,weight}.test.ts'] : []),
+  ...(HAS_BROWSER
+    ? ['test/browser/{bkash,landing,mobile-money,reference,sandbox-page,wave,weight}.test.ts']
+    : []),
 ]
-// These have a larger form, or take all languages and screens there.
+// These have a larger form, or take all languages and screens there. What a browser shows after each step of a payment is
+// tested over HTTP in test/api/pages-* and p2p-checkout, so npm test opens in a browser one path for each channel, what a script
+// does, one part of the screens, and axe, most in light colours. It fails in one of two ways at each failpoint where it also kills
+// (failpoints), races over two processes with one example of each key (races; idempotency-parallel has all in one process), and
+// runs the quickstart with curl. It starts on an old folder in shutdown, and rejects a keyring in src/secrets.
 export const LARGER_FORMS = [
-  'test/faults/{abuse,deadlocks,failpoints,gateway-tokens,late-refund-failures,links,process-death,races,refunds}.test.ts',
+  'test/faults/{abuse,deadlocks,disputes,failpoints,gateway-tokens,late-refund-failures,process-death,races,refunds}.test.ts',
   'test/faults/simulation/simulation.test.ts',
-  'test/start/{production,shutdown}.test.ts',
+  'test/start/{first-start,production,shutdown}.test.ts',
   'test/guides/samples.test.ts',
   'src/people/limits.test.ts',
   'test/gateways/{stripe/stripe,tokenpay/tokens,mtn-momo/{denials,preapproval},daraja/refunds,chapa/chapa,*/{conformance,schedules},schemas/{requests,responses}}.test.ts',
-  'test/api/{archive,audit-chain,canaries,catalog,dashboard-access,demo,gateway-webhooks,inputs-addresses}.test.ts',
+  'test/api/{archive,audit-chain,canaries,cases,catalog,cells-move,dashboard-access,demo,gateway-webhooks,inputs-addresses}.test.ts',
   'test/api/{keys-proxy,keys-scopes,pages-links,payments-list,reseal,test-clock,workers}.test.ts',
   'packages/sdk/test/lost-responses.test.ts',
   ...(HAS_BROWSER ? ['test/browser/*.test.ts'] : []),
@@ -69,9 +77,11 @@ export const ALONE = [
   /^src\/kit\/.*embedded-postgres/,
   // The first captures every statement of its process.
   /^(?:bench\/baseline-scripts|test\/api\/cells-move-pause|test\/faults\/(?:abuse|cells-move|gateway|process))/,
+  // The first reads every statement of its process.
   /^test\/(?:plans|schema|tidy)/,
 ]
-// Each of these groups has one process with one browser. They start before the files that share any process.
+// Each of these groups has one process with one browser. They start before the files that share any process. In the quick
+// form the last has all.
 export const BROWSER_GROUPS = [
   /^test\/browser\/(?:checkout|checkout-(?:language|waiting)|p2p|reference)\.test/,
   /^test\/browser\/(?:mobile-money|bkash|wave)\.test/,
