@@ -62,7 +62,7 @@ export const LARGER_FORMS = [
   'test/guides/samples.test.ts',
   'src/people/limits.test.ts',
   'test/gateways/{stripe/stripe,tokenpay/tokens,mtn-momo/{denials,preapproval},daraja/refunds,chapa/chapa,*/{conformance,schedules},schemas/{requests,responses}}.test.ts',
-  'test/api/{archive,audit-chain,canaries,cases,catalog,cells-move,dashboard-access,demo,gateway-webhooks,inputs-addresses}.test.ts',
+  'test/api/{archive,audit-chain,canaries,cases,catalog,dashboard-access,demo,gateway-webhooks,inputs-addresses}.test.ts',
   'test/api/{keys-proxy,keys-scopes,pages-links,payments-list,reseal,test-clock,workers}.test.ts',
   'packages/sdk/test/lost-responses.test.ts',
   ...(HAS_BROWSER ? ['test/browser/*.test.ts'] : []),
