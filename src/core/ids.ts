@@ -30,16 +30,27 @@ export function uuidV4(random: Uint8Array): string {
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
+// So many digits fit a number: a division of a BigInt costs more than all of them.
+const DIGITS_AT_ONCE = 8
+const DIVISOR = 62n ** BigInt(DIGITS_AT_ONCE)
+
 /** The bytes as base62 text of a fixed length. Throws if they do not fit. */
 export function base62(bytes: Uint8Array, length: number): string {
   let rest = BigInt(`0x${Buffer.from(bytes).toString('hex') || '0'}`)
   let text = ''
   while (rest > 0n) {
-    text = BASE62.charAt(Number(rest % 62n)) + text
-    rest /= 62n
+    const digits = digitsOf(Number(rest % DIVISOR))
+    rest /= DIVISOR
+    text = (rest > 0n ? digits.padStart(DIGITS_AT_ONCE, '0') : digits) + text
   }
   if (text.length > length) throw new Error(`${bytes.length} bytes do not fit ${length} base62 characters`)
   return text.padStart(length, '0')
+}
+
+function digitsOf(number: number): string {
+  let text = ''
+  for (let rest = number; rest > 0; rest = Math.floor(rest / 62)) text = BASE62.charAt(rest % 62) + text
+  return text
 }
 
 const BASE36_LENGTH = 25

@@ -1,6 +1,6 @@
 // Randomness is an argument everywhere, so that a simulation can be replayed from its seed.
 
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomFillSync } from 'node:crypto'
 import { uuidV7 } from '../core/ids.ts'
 import type { Clock } from './clock.ts'
 
@@ -12,22 +12,26 @@ export interface Random {
   uuid(): string
 }
 
-// One system call yields bytes for many identifiers: a call for ten bytes costs more than the UUID.
+// One call yields bytes for many identifiers and secrets: a call for ten bytes costs more than the UUID.
 const POOL_BYTES = 4096
 
 export function systemRandom(clock: Clock): Random {
-  let pool = new Uint8Array(0)
-  let used = 0
+  const pool = new Uint8Array(POOL_BYTES)
+  let used = POOL_BYTES
   const take = (count: number): Uint8Array => {
-    if (used + count > pool.length) {
-      pool = randomBytes(POOL_BYTES)
+    if (count > POOL_BYTES) return randomBytes(count)
+    if (used + count > POOL_BYTES) {
+      randomFillSync(pool)
       used = 0
     }
+    const taken = pool.slice(used, used + count)
+    // No byte is used twice, and the pool keeps no secret.
+    pool.fill(0, used, used + count)
     used += count
-    return pool.subarray(used - count, used)
+    return taken
   }
   return {
-    bytes: (count) => randomBytes(count),
+    bytes: take,
     fraction: () => Number(Buffer.from(take(6)).readUIntBE(0, 6)) / 2 ** 48,
     uuid: () => uuidV7(clock.now(), take(10)),
   }
