@@ -43,8 +43,9 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
       examples: { body: INITIATE_BODY_EXAMPLE, data: INITIATED_EXAMPLE },
       handle: async ({ merchant, body, idempotencyKey }) => {
         const input = toInitiateInput(body)
-        const { payment, replayed } = await initiatePayment(app, merchant, input, idempotencyKey ?? null)
-        return created(messageOf(payment, replayed), serializeInitiated(app, payment), replayed)
+        const recorded = await initiatePayment(app, merchant, input, idempotencyKey ?? null)
+        const { payment, replayed, accessCode } = recorded
+        return created(messageOf(payment, replayed), serializeInitiated(app, payment, accessCode), replayed)
       },
     }),
     route({

@@ -51,6 +51,8 @@ export interface Recorded {
   replayed: boolean
   /** The attempt that started together with a new charge. */
   attempt?: AttemptRow | null
+  /** The access code of a new checkout. */
+  accessCode?: string | null
 }
 
 /**
@@ -73,6 +75,7 @@ export async function recordPayment(
       return {
         payment: { ...draft.payment, customerId: result.customerId },
         attempt: draft.attempt,
+        accessCode: draft.accessCode,
         replayed: false,
       }
     case 'conflict':
@@ -193,7 +196,7 @@ function newAccessCode({ random }: PaymentsApp): string {
 interface Draft {
   payment: PaymentRow
   attempt: AttemptRow | null
-  accessHash: string | null
+  accessCode: string | null
 }
 
 function draftPayment(
@@ -237,7 +240,7 @@ function draftPayment(
   return {
     payment,
     attempt: newPayment.attempt && newAttempt(payment, { ...newPayment.attempt, startedAt: createdAt }),
-    accessHash: accessCode === null ? null : hashAccessCode(accessCode).toString('hex'),
+    accessCode,
   }
 }
 
@@ -245,7 +248,7 @@ function toRecordInput(
   app: PaymentsApp,
   claim: Claim,
   { customer }: NewPayment,
-  { payment, attempt, accessHash }: Draft,
+  { payment, attempt, accessCode }: Draft,
   serialized: PaymentData,
 ): RecordInput {
   const { mode } = app.settings
@@ -258,7 +261,7 @@ function toRecordInput(
     customerCountry: customer.country,
     searchText: searchTextOf(customer),
     customerEventId: app.random.uuid(),
-    accessHash,
+    accessHash: accessCode === null ? null : hashAccessCode(accessCode).toString('hex'),
     attempt: attempt && ATTEMPT.toRecord(attempt, NEW_ATTEMPT),
     eventId: app.random.uuid(),
     eventType: eventType(payment.kind, payment.status),

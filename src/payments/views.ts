@@ -24,13 +24,17 @@ export function openAccessCode(app: PaymentsApp, payment: PaymentRow): string | 
   return payment.accessSealed === null ? null : app.vault.open(payment.accessSealed, accessContext(payment))
 }
 
-function secretsOf(app: PaymentsApp, payment: PaymentRow): PaymentSecrets | null {
-  const accessCode = openAccessCode(app, payment)
+function secretsOf(
+  app: PaymentsApp,
+  payment: PaymentRow,
+  accessCode = openAccessCode(app, payment),
+): PaymentSecrets | null {
   return accessCode === null ? null : { accessCode, checkoutUrl: checkoutUrl(app, accessCode) }
 }
 
-export function serializeInitiated(app: PaymentsApp, payment: PaymentRow) {
-  return toInitiatedPayment(payment, secretsOf(app, payment))
+/** The access code of a payment that was just recorded is at hand. */
+export function serializeInitiated(app: PaymentsApp, payment: PaymentRow, accessCode?: string | null) {
+  return toInitiatedPayment(payment, secretsOf(app, payment, accessCode))
 }
 
 export async function serializePayment(app: PaymentsApp, payment: PaymentRow) {
