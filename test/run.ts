@@ -137,14 +137,12 @@ async function runMain(): Promise<void> {
 }
 
 async function runRest(): Promise<void> {
-  // Beside the tests, which leave a part of the processors idle while they wait.
-  const checked = runQuietly('npm', ['run', '--silent', 'check'])
-  const patterns = [...REST_ONLY, ...LARGER_FORMS]
-  await step('larger forms', () => runOnServer({ patterns, form: 'rest' }))
   await step('types, style and dead code', async () => {
-    const output = await checked
+    const output = await runQuietly('npm', ['run', '--silent', 'check'])
     if (output !== undefined) throw new Error(`npm run check\n${output}`)
   })
+  const patterns = [...REST_ONLY, ...LARGER_FORMS]
+  await step('larger forms', () => runOnServer({ patterns, form: 'rest' }))
   if (process.env.DATABASE_URL) {
     console.log('» PostgreSQL 15, pgbouncer, two workers: left out, because DATABASE_URL names the server')
     return

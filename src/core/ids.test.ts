@@ -66,13 +66,13 @@ describe('base62 text', () => {
     const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
     const valueOf = (text: string) =>
       [...text].reduce((sum, digit) => sum * 62n + BigInt(digits.indexOf(digit)), 0n)
-    const isNumber = (number: bigint) => {
+    const assertNumber = (number: bigint) => {
       const bytes = Buffer.from(number.toString(16).padStart(64, '0'), 'hex')
       assert.equal(valueOf(base62(bytes, 43)), number)
     }
-    fc.assert(fc.property(fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), isNumber))
+    fc.assert(fc.property(fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), assertNumber))
     for (let power = 1n; power < 43n; power += 1n)
-      for (const near of [-1n, 0n, 1n]) isNumber(62n ** power + near)
+      for (const near of [-1n, 0n, 1n]) assertNumber(62n ** power + near)
   })
 
   it('throws when the bytes do not fit the length, instead of truncating them', () => {

@@ -12,10 +12,21 @@ describe('random bytes', () => {
       assert.equal(random.bytes(count).length, count)
   })
 
-  it('are never the same, whatever was drawn before', () => {
+  it('are never used twice, also not in part', () => {
     const random = systemRandom(systemClock)
-    const drawn = Array.from({ length: 3_000 }, (_, n) => hexOf(random.bytes(16 + (n % 5)).subarray(0, 16)))
-    assert.equal(new Set(drawn).size, drawn.length)
+    const drawn = Array.from({ length: 2_000 }, (_, n) => hexOf(random.bytes(8 + (n % 20))))
+    const text = drawn.join('')
+    const windows = Array.from({ length: text.length / 2 - 7 }, (_, at) => text.slice(2 * at, 2 * at + 16))
+    assert.equal(new Set(windows).size, windows.length)
+    // Chance makes the last byte of one in 256 the first of the next.
+    const overlapping = drawn.filter((one, n) => one.endsWith(drawn[n + 1]?.slice(0, 2) ?? 'none'))
+    assert.ok(overlapping.length < 100, `${overlapping.length} of ${drawn.length} overlap`)
+  })
+
+  it('are not given for what is no count', () => {
+    const random = systemRandom(systemClock)
+    for (const count of [-1, Number.NaN]) assert.throws(() => random.bytes(count), RangeError, String(count))
+    assert.notEqual(hexOf(random.bytes(16)), hexOf(new Uint8Array(16)))
   })
 
   it('keep their values when others are drawn or changed', () => {

@@ -19,13 +19,14 @@ export function systemRandom(clock: Clock): Random {
   const pool = new Uint8Array(POOL_BYTES)
   let used = POOL_BYTES
   const take = (count: number): Uint8Array => {
-    if (count > POOL_BYTES) return randomBytes(count)
+    // It throws for what is no count.
+    if (!Number.isInteger(count) || count < 0 || count > POOL_BYTES) return randomBytes(count)
     if (used + count > POOL_BYTES) {
       randomFillSync(pool)
       used = 0
     }
     const taken = pool.slice(used, used + count)
-    // No byte is used twice, and the pool keeps no secret.
+    // No byte is used twice, and the pool keeps none that was taken.
     pool.fill(0, used, used + count)
     used += count
     return taken

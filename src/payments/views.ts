@@ -32,7 +32,7 @@ function secretsOf(
   return accessCode === null ? null : { accessCode, checkoutUrl: checkoutUrl(app, accessCode) }
 }
 
-/** The access code of a payment that was just recorded is at hand. */
+/** With the access code of a payment that was just recorded, the sealed one is not opened again. */
 export function serializeInitiated(app: PaymentsApp, payment: PaymentRow, accessCode?: string | null) {
   return toInitiatedPayment(payment, secretsOf(app, payment, accessCode))
 }

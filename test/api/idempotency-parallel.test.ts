@@ -69,6 +69,13 @@ describe('twenty identical parallel requests (F-47)', () => {
     assertOneRecord(await inParallel(() => api.post(INITIATE, body, { 'idempotency-key': key })))
   })
 
+  it('creates one charge for twenty requests with one Idempotency-Key', async () => {
+    const headers = { 'idempotency-key': randomUUID() }
+    const body = chargeBody(await saveMethod(api, 'card_success'))
+    const uuid = assertOneRecord(await inParallel(() => api.post(CHARGE, body, headers)))
+    await assertChargedOnce(uuid, body.reference)
+  })
+
   it('creates one record for twenty requests with one reference and twenty keys', async () => {
     const body = chargeBody(await saveMethod(api, 'card_success'))
     const uuid = assertOneRecord(

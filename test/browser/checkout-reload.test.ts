@@ -29,10 +29,11 @@ async function readPage(page: Page): Promise<PageState> {
 
 // This page redirects to the provider by itself.
 const stableScreens = screens.filter(({ name }) => name !== 'continue')
-// The quick form takes one screen for each step of a payment, with JavaScript. The first that is opened shows no time: after
-// it the service has the time zone of the browser.
+// The quick form takes one screen for each step of a payment, with JavaScript, in this order. The first that is opened shows no
+// time: after it the service has the time zone of the browser.
 const QUICK = ['expired', 'receipt', 'prompt', 'transfer, sent', 'open, a wrong phone']
-const reloaded = FORM === 'quick' ? stableScreens.filter(({ name }) => QUICK.includes(name)) : stableScreens
+const inOrder = QUICK.flatMap((step) => stableScreens.filter(({ name }) => name === step))
+const reloaded = FORM === 'quick' ? inOrder : stableScreens
 
 const visitorWith = (javaScript: boolean) =>
   newVisitor({ after }, browser, { javaScript, origins: [service.url, shop] })

@@ -133,7 +133,7 @@ const LANGUAGES = sized<readonly Language[]>({
   long: LANGUAGE_CODES,
 })
 
-// The last three are screens of the checkout with other amounts.
+// The last three have the layout of other screens of the checkout.
 const CHECKED_SCREENS = sized({ quick: 3, rest: 6, long: 6 })
 
 describe('the screens of a transfer to the merchant', () => {

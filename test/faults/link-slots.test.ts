@@ -1,5 +1,5 @@
 // Faults between a reserved slot of a link and the payment: a process dies, a gateway does not execute, a payer
-// switches the method, a payment arrives after the slot was released (F-29, F-35).
+// switches the method, a payment arrives after the slot was released, several payments want the last slot (F-28, F-29, F-35).
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
@@ -240,6 +240,18 @@ describe('a slot at a link', () => {
     gateway.clearAnswers()
     await started(another)
     assert.equal(await stateOf(link), '0 paid, 2 taken, active')
+  })
+
+  it('only one of several payments gets the last slot, when two processes reserve it for them at once (F-28)', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const link = await newLink(1)
+      const payments = await Promise.all(Array.from({ length: 6 }, () => startPayment(link)))
+      const capacities = await Promise.all(
+        payments.map((payment, n) => reserveSlot(n % 2 ? otherProcess : app, payment)),
+      )
+      assert.deepEqual(capacities.toSorted(), ['available', ...Array(payments.length - 1).fill('busy')])
+      assert.equal(await stateOf(link), '0 paid, 1 taken, active')
+    }
   })
 
   it('a late payment is counted after its slot was released, and shown as one above the limit (F-35)', async () => {

@@ -1,6 +1,6 @@
 // F-28 and F-47 for payment links: more payers submit at once than a link allows. A slot is reserved before any charge,
-// so payers without a slot read why and pay nothing. npm run test:rest runs it: link-slots.test.ts proves it for two processes
-// that reserve one slot at once.
+// so payers without a slot read why and pay nothing. It runs in npm run test:rest; in npm test two processes reserve the last
+// slot for several payments at once (link-slots.test.ts).
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'

@@ -96,7 +96,7 @@ describe('50 recurring charges at once over two processes (F-47)', () => {
       }),
   )
 
-  // In the quick form test/api/idempotency-parallel.test.ts alone sends these to one process.
+  // In npm test idempotency-parallel.test.ts sends these to one process.
   it('charges with one Idempotency-Key and one body make one record', LARGER_FORM_ONLY, () =>
     eachRound(async () => {
       const headers = { 'idempotency-key': newReference() }

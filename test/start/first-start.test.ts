@@ -132,7 +132,7 @@ describe('npm start', () => {
     },
   )
 
-  // In the quick form shutdown.test.ts starts again on the same folder.
+  // In npm test shutdown.test.ts starts again on the same data folder.
   it('keeps all data and the demo key on the second start', LARGER_FORM_ONLY, async (t) => {
     const service = await start(t)
     const welcome = readWelcome(service.output())

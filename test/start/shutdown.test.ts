@@ -78,10 +78,12 @@ describe('one data folder through every kind of end', () => {
   it('keeps all data when only the service is killed: its PostgreSQL stops, and the next start works', async () => {
     const processes = descendantsOf(service.pid)
     assert.ok(processes.length > 0)
+    const { demoKey } = service.facts
     await service.kill('SIGKILL')
     await awaitExit(processes, 15_000)
     service = await serve(fileCleanup, dataDir)
     await assertDataKept(service, payment)
+    assert.equal(service.facts.demoKey, demoKey)
   })
 
   it(

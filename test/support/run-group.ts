@@ -96,7 +96,10 @@ async function testServiceEnd(files: readonly string[]): Promise<void> {
 /** The invariants are checked when a shared service ends: one of these files has violated them. */
 const naming = (files: readonly string[], end: Promise<void>): Promise<void> =>
   end.catch((cause: unknown) => {
-    throw new Error(`after ${files.join(', ')}: run these alone to find the one`, { cause })
+    const message = cause instanceof Error ? cause.message : String(cause)
+    throw new Error(`${message}\nafter these files; run each alone to find the one: ${files.join(', ')}`, {
+      cause,
+    })
   })
 
 async function testEnd(files: readonly string[], leaking: readonly string[]): Promise<void> {

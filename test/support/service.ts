@@ -69,8 +69,8 @@ export interface TestServiceOptions {
  */
 export async function testService(t: Cleanup, options: TestServiceOptions = {}): Promise<TestService> {
   if (!canShare() || Object.keys(options).length > 0) return startOwnService(t, options)
-  // Its invariants are checked once, when it ends: after each file it would be a tenth of a second of PostgreSQL, and more
-  // with each file.
+  // Its invariants are checked once, when it ends, so one that a later file repairs is missed. A check after each file would
+  // take PostgreSQL a tenth of a second, and more with each file.
   const shared = await sharedValue(SHARED_SERVICE, (end) => startOwnService(end, {}))
   const merchant = await createMerchant(shared, 'Demo Shop')
   return { ...shared, api: merchant.api, demoKey: merchant.key }

@@ -52,9 +52,9 @@ export const REST_ONLY = [
 ]
 // These have a larger form, or take all languages and screens there. What a browser shows after each step of a payment is
 // tested over HTTP in test/api/pages-* and p2p-checkout, so npm test opens in a browser one path for each channel, what a script
-// does, one part of the screens, and axe, most in light colours. It races over two processes with one example of each key (races;
-// idempotency-parallel has all in one process), and runs the quickstart with curl. It starts on an old folder in shutdown, and
-// rejects a keyring in src/secrets.
+// does, one part of the screens, and axe, most in light colours. It races over two processes with one example of each kind (races),
+// over one process with all (idempotency-parallel), and runs the quickstart with curl. It starts again on the same data folder in
+// shutdown, and rejects a keyring in src/secrets.
 export const LARGER_FORMS = [
   'test/faults/{abuse,deadlocks,disputes,failpoints,gateway-tokens,late-refund-failures,process-death,races,refunds}.test.ts',
   'test/faults/simulation/simulation.test.ts',
