@@ -326,7 +326,9 @@ describe('invitations of operators', () => {
 describe('the demo owner', () => {
   it('enters by a link that the operator makes again, and the sign-in page says how', async () => {
     assert.match((await newVisitor(service).get('/app/sign-in')).text, /cowry -- people demo-link/)
-    assert.doesNotMatch((await newVisitor(service).get('/ops/sign-in')).text, /demo-link/)
+    const { text } = await newVisitor(service).get('/ops/sign-in')
+    assert.doesNotMatch(text, /demo-link/)
+    assert.match(text, /cowry -- people invite-operator --email/)
     const { body } = await service.admin.post('/admin/v1/demo-links', {})
     const { pathname } = new URL(body.data.link)
     const visitor = newVisitor(service)

@@ -3,6 +3,7 @@
 export const EN_OPS = {
   opsBrand: 'Operators',
   opsSignInTitle: 'Sign in as an operator',
+  opsSignInInvitation: 'Staging: this command prints the link of an invitation for an operator.',
   opsStateTitle: 'State',
   opsCell: 'Cell',
   opsUnavailableCells: 'The cells {names} do not answer. What they have is missing here.',

@@ -26,8 +26,14 @@ import { LOST_PATH } from './lost-password.ts'
 export const PROVIDER_PATH = `${SIGN_IN_PATH}/oidc`
 const CHOOSE_PATH = `${APP_PATH}/choose`
 
-// The start of the service prints the first link.
-const DEMO_COMMAND = 'npm run cowry -- people demo-link'
+// Of the demo owner the start of the service prints the first link.
+const STAGING_COMMANDS = {
+  member: { text: 'signInDemo', command: 'npm run cowry -- people demo-link' },
+  operator: {
+    text: 'opsSignInInvitation',
+    command: 'npm run cowry -- people invite-operator --email you@example.com',
+  },
+} as const
 
 /** Signing in with a passkey. */
 export const passkeyPathOf = ({ area }: AreaApp) => `${signInPathOf(area)}/passkey`
@@ -67,11 +73,12 @@ export async function signInPage(
   const texts = textsOf(request)
   const { t } = texts
   const next = request.form.next ?? request.query.next ?? ''
+  const staging = STAGING_COMMANDS[app.area.kind]
   const done = request.query.done === 'reset' && notice('good', html`<p>${t('done_reset')}</p>`)
   const body = html`${done}<form method="post" action="${signInPathOf(app.area)}"><input type="hidden" name="next" value="${next}">
 ${field('email', t('email'), { type: 'email', value: request.form.email ?? '', isRequired: true, autocomplete: 'username' })}
 ${field('password', t('password'), { type: 'password', isRequired: true, autocomplete: 'current-password' })}
-<button>${t('signIn')}</button></form>${passkeyLink(app, next, t('passkeySignIn'))}${app.area.kind === 'member' && app.oidc && html`<p><a class="button plain" href="${PROVIDER_PATH}?next=${encodeURIComponent(next)}">${t('signInProvider')}</a></p>`}${app.area.kind === 'member' && html`<p><a href="${LOST_PATH}">${t('lostLink')}</a></p>`}${app.area.kind === 'member' && app.mode === 'test' && html`<p class="dim">${t('signInDemo')}<br><code>${DEMO_COMMAND}</code></p>`}`
+<button>${t('signIn')}</button></form>${passkeyLink(app, next, t('passkeySignIn'))}${app.area.kind === 'member' && app.oidc && html`<p><a class="button plain" href="${PROVIDER_PATH}?next=${encodeURIComponent(next)}">${t('signInProvider')}</a></p>`}${app.area.kind === 'member' && html`<p><a href="${LOST_PATH}">${t('lostLink')}</a></p>`}${app.mode === 'test' && html`<p class="dim">${t(staging.text)}<br><code>${staging.command}</code></p>`}`
   return showEntryPage(app, request, {
     title: t(app.area.kind === 'operator' ? 'opsSignInTitle' : 'signInTitle'),
     texts,

@@ -1,6 +1,7 @@
 export const AR_OPS = {
   opsBrand: 'المشغّلون',
   opsSignInTitle: 'تسجيل الدخول كمشغّل',
+  opsSignInInvitation: 'بيئة الاختبار: يطبع هذا الأمر رابط دعوة لمشغّل.',
   opsStateTitle: 'الوضع',
   opsCell: 'الخلية',
   opsUnavailableCells: 'الخلايا {names} لا تستجيب. ما لديها غير معروض هنا.',

@@ -1,6 +1,7 @@
 export const FR_OPS = {
   opsBrand: 'Opérateurs',
   opsSignInTitle: 'Connexion des opérateurs',
+  opsSignInInvitation: 'Préproduction : cette commande affiche le lien d’invitation d’un opérateur.',
   opsStateTitle: 'État',
   opsCell: 'Cellule',
   opsUnavailableCells: 'Les cellules {names} ne répondent pas. Leurs entrées manquent ici.',

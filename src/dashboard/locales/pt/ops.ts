@@ -1,6 +1,7 @@
 export const PT_OPS = {
   opsBrand: 'Operadores',
   opsSignInTitle: 'Entrar como operador',
+  opsSignInInvitation: 'Ambiente de testes: este comando mostra o link de um convite para um operador.',
   opsStateTitle: 'Situação',
   opsCell: 'Célula',
   opsUnavailableCells: 'As células {names} não respondem. O que têm falta aqui.',

@@ -1,6 +1,7 @@
 export const SW_OPS = {
   opsBrand: 'Waendeshaji',
   opsSignInTitle: 'Ingia kama mwendeshaji',
+  opsSignInInvitation: 'Mazingira ya majaribio: amri hii huchapisha kiungo cha mwaliko wa mwendeshaji.',
   opsStateTitle: 'Hali ya mfumo',
   opsCell: 'Seli',
   opsUnavailableCells: 'Seli {names} hazijibu. Data yake haipo hapa.',
