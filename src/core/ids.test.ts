@@ -64,11 +64,11 @@ describe('base62 text', () => {
 
   it('is the number of the bytes in base 62', () => {
     const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-    const valueOf = (text: string) =>
+    const readBase62 = (text: string) =>
       [...text].reduce((sum, digit) => sum * 62n + BigInt(digits.indexOf(digit)), 0n)
     const assertNumber = (number: bigint) => {
       const bytes = Buffer.from(number.toString(16).padStart(64, '0'), 'hex')
-      assert.equal(valueOf(base62(bytes, 43)), number)
+      assert.equal(readBase62(base62(bytes, 43)), number)
     }
     fc.assert(fc.property(fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), assertNumber))
     for (let power = 1n; power < 43n; power += 1n)
