@@ -10,7 +10,6 @@ import { payWith } from '../support/builders.ts'
 import { CASES, caseCalls, dataOf, isReplay, OPERATOR_CASES } from '../support/cases.ts'
 import { eventsOf, movesOf, postingsOf } from '../support/payment-records.ts'
 import { eventually } from '../support/process.ts'
-import { LARGER_FORM_ONLY } from '../support/scale.ts'
 import { ADMIN_TOKEN, testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -31,8 +30,6 @@ const MISMATCHES = [
 
 describe('a case about another amount', () => {
   for (const [instrument, kind, received, minor] of MISMATCHES) {
-    // The quick form decides about one of the two.
-    const decided = kind === 'underpaid' ? {} : LARGER_FORM_ONLY
     it(`opens a case for ${instrument} that shows what arrived, with its event and in the metric`, async () => {
       const { api, payment, found, merchantUuid } = await newMismatch(instrument)
       assert.deepEqual(
@@ -65,7 +62,7 @@ describe('a case about another amount', () => {
       assert.match(metrics.text, /^cowry_cases_open\{owner="merchant"\} [1-9]/m)
     })
 
-    it(`accepts what arrived for ${instrument}: the payment succeeds with it, once`, decided, async () => {
+    it(`accepts what arrived for ${instrument}: the payment succeeds with it, once`, async () => {
       const { api, payment, found } = await newMismatch(instrument)
       const first = await resolve(api, found.uuid, 'accept')
       assert.deepEqual(
@@ -88,31 +85,27 @@ describe('a case about another amount', () => {
       assert.deepEqual([refund.http, refund.body.data.amount], [201, received])
     })
 
-    it(
-      `returns what arrived for ${instrument} through the gateway, and the payment fails`,
-      decided,
-      async () => {
-        const { api, payment, found } = await newMismatch(instrument)
-        assert.equal(dataOf(await resolve(api, found.uuid, 'return')).state, 'resolved')
-        assert.equal(isReplay(await resolve(api, found.uuid, 'return')), true)
-        const ended = dataOf(await api.get(`/api/v1/checkout/verify-payment?uuid=${payment.uuid}`))
-        assert.deepEqual([ended.status, ended.statusReason], ['failed', 'returned'])
-        assert.equal(ended.failure.message, 'The payer paid another amount, and the money was returned.')
-        const [refund, ...others] = dataOf(await api.get(`/api/v1/refunds?payment=${payment.uuid}`))
-        assert.deepEqual([refund.status, refund.amount, others.length], ['successful', received, 0])
-        assert.deepEqual((await postingsOf(db, payment.uuid)).slice(2), [
-          `refund unmatched KES -${minor}`,
-          `refund gateway:sandbox KES ${minor}`,
-        ])
-        const executions = dataOf(await api.get(`/api/v1/sandbox/executions?reference=${payment.reference}`))
-        assert.deepEqual(
-          executions.map((one: { kind: string; amount: string }) => `${one.kind} ${one.amount}`),
-          [`checkout ${received}`, `refund ${received}`],
-        )
-        const [last] = (await movesOf(db, payment.uuid)).slice(-1)
-        assert.deepEqual([last?.to, last?.proof, last?.source], ['failed', 'review', 'case'])
-      },
-    )
+    it(`returns what arrived for ${instrument} through the gateway, and the payment fails`, async () => {
+      const { api, payment, found } = await newMismatch(instrument)
+      assert.equal(dataOf(await resolve(api, found.uuid, 'return')).state, 'resolved')
+      assert.equal(isReplay(await resolve(api, found.uuid, 'return')), true)
+      const ended = dataOf(await api.get(`/api/v1/checkout/verify-payment?uuid=${payment.uuid}`))
+      assert.deepEqual([ended.status, ended.statusReason], ['failed', 'returned'])
+      assert.equal(ended.failure.message, 'The payer paid another amount, and the money was returned.')
+      const [refund, ...others] = dataOf(await api.get(`/api/v1/refunds?payment=${payment.uuid}`))
+      assert.deepEqual([refund.status, refund.amount, others.length], ['successful', received, 0])
+      assert.deepEqual((await postingsOf(db, payment.uuid)).slice(2), [
+        `refund unmatched KES -${minor}`,
+        `refund gateway:sandbox KES ${minor}`,
+      ])
+      const executions = dataOf(await api.get(`/api/v1/sandbox/executions?reference=${payment.reference}`))
+      assert.deepEqual(
+        executions.map((one: { kind: string; amount: string }) => `${one.kind} ${one.amount}`),
+        [`checkout ${received}`, `refund ${received}`],
+      )
+      const [last] = (await movesOf(db, payment.uuid)).slice(-1)
+      assert.deepEqual([last?.to, last?.proof, last?.source], ['failed', 'review', 'case'])
+    })
   }
 
   it('takes a proof that the money was returned at the provider', async () => {

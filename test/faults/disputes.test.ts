@@ -15,7 +15,6 @@ import { requestRefund } from '../../src/refunds/request.ts'
 import { newReference } from '../support/builders.ts'
 import { pathOf } from '../support/payment-records.ts'
 import { NO_ANSWER, paid, paymentsRig } from '../support/payments-rig.ts'
-import { LARGER_FORM_ONLY } from '../support/scale.ts'
 
 const rig = await paymentsRig({ after })
 afterEach(() => rig.endTest())
@@ -214,23 +213,19 @@ describe('F-36: two disputes of one payment', () => {
 
   for (const first of ['won', 'lost'] as const)
     for (const second of ['won', 'lost'] as const)
-      it(
-        `two disputes that are ${first} and ${second} end with one sum, whatever statuses were seen in between`,
-        second === 'lost' ? {} : LARGER_FORM_ONLY,
-        async () => {
-          const stands = statusesOf(first, second)
-          for (let seen = 0; seen < 2 ** stands.length; seen += 1) {
-            const id = await newCharge()
-            await applyReport(id, 'paid')
-            for (const [n, stand] of stands.entries()) if (seen & (1 << n)) await applyDisputes(id, stand)
-            for (let n = 0; n < 2; n += 1) await applyDisputes(id, { 'dp-1': first, 'dp-2': second })
-            const lost = (first === 'lost' ? PARTS['dp-1'] : 0n) + (second === 'lost' ? PARTS['dp-2'] : 0n)
-            const label = seen.toString(2)
-            assert.deepEqual(await sumsOf(id), { wallet: PAID - lost, disputed: 0n }, label)
-            assert.equal((await rig.payment(id)).status, lost > 0n ? 'reversed' : 'successful', label)
-          }
-        },
-      )
+      it(`two disputes that are ${first} and ${second} end with one sum, whatever statuses were seen in between`, async () => {
+        const stands = statusesOf(first, second)
+        for (let seen = 0; seen < 2 ** stands.length; seen += 1) {
+          const id = await newCharge()
+          await applyReport(id, 'paid')
+          for (const [n, stand] of stands.entries()) if (seen & (1 << n)) await applyDisputes(id, stand)
+          for (let n = 0; n < 2; n += 1) await applyDisputes(id, { 'dp-1': first, 'dp-2': second })
+          const lost = (first === 'lost' ? PARTS['dp-1'] : 0n) + (second === 'lost' ? PARTS['dp-2'] : 0n)
+          const label = seen.toString(2)
+          assert.deepEqual(await sumsOf(id), { wallet: PAID - lost, disputed: 0n }, label)
+          assert.equal((await rig.payment(id)).status, lost > 0n ? 'reversed' : 'successful', label)
+        }
+      })
 
   it('two disputes never take more than was paid, also when both claim all of it', async () => {
     const id = await newCharge()

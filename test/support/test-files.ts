@@ -56,13 +56,13 @@ export const REST_ONLY = [
 // over one process with all (idempotency-parallel), and runs the quickstart with curl. It starts again on the same data folder in
 // shutdown, and rejects a keyring in src/secrets.
 export const LARGER_FORMS = [
-  'test/faults/{abuse,deadlocks,disputes,failpoints,gateway-tokens,late-refund-failures,process-death,races,refunds}.test.ts',
+  'test/faults/{abuse,deadlocks,failpoints,gateway-tokens,late-refund-failures,process-death,races,refunds}.test.ts',
   'test/faults/simulation/simulation.test.ts',
   'test/start/{first-start,production,shutdown}.test.ts',
   'test/guides/samples.test.ts',
   'src/people/limits.test.ts',
   'test/gateways/{stripe/stripe,tokenpay/tokens,mtn-momo/{denials,preapproval},daraja/refunds,chapa/chapa,*/{conformance,schedules},schemas/{requests,responses}}.test.ts',
-  'test/api/{archive,audit-chain,canaries,cases,catalog,dashboard-access,demo,gateway-webhooks,inputs-addresses}.test.ts',
+  'test/api/{archive,audit-chain,canaries,catalog,dashboard-access,demo,gateway-webhooks,inputs-addresses}.test.ts',
   'test/api/{keys-proxy,keys-scopes,pages-links,payments-list,reseal,test-clock,workers}.test.ts',
   'packages/sdk/test/lost-responses.test.ts',
   ...(HAS_BROWSER ? ['test/browser/*.test.ts'] : []),
