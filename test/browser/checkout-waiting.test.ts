@@ -303,7 +303,7 @@ describe('the waiting page as time passes', () => {
     assert.equal((await read()).status, 'pending')
   })
 
-  it('treats "I have sent the money" as a report, never as proof', LARGER_FORM_ONLY, async (t) => {
+  it('treats "I have sent the money" as a report, never as proof', async (t) => {
     const { page, read, executions } = await open(t)
     await payWith(page, 'transfer_success')
     await waitForHeading(page, 'Send exactly KSh 1,250.50')
