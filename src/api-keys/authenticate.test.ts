@@ -3,7 +3,7 @@ import { beforeEach, describe, it, type TestContext } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
 import { ApiError, type ApiErrorCode } from '../core/errors.ts'
 import { addMs, type Clock, systemClock } from '../kit/clock.ts'
-import type { Db } from '../kit/db/db.ts'
+import { type Db, sql } from '../kit/db/db.ts'
 import { createLog } from '../kit/observability/log.ts'
 import { systemRandom } from '../kit/random.ts'
 import { createMerchant, suspendMerchant } from '../merchants/service.ts'
@@ -131,6 +131,22 @@ describe('authentication', () => {
       assert.equal(reads() - before, 1)
     }
     assert.equal(new Set(messages).size, 1)
+  })
+
+  it('F-78: rejects a wrong secret also after the right one, and a rotated one at the next read of the key', async (t) => {
+    const shop = await shopWithKey(t)
+    const { app } = startProcess(shop.db)
+    const ask = (apiKey: string) => authenticate(app, { apiKey, ip: IP })
+    const guess = formatApiKey({ ...generateApiKey('test', random), id: shop.keyId })
+    for (let repeat = 0; repeat < 3; repeat++) {
+      await ask(shop.apiKey)
+      await assert.rejects(ask(guess), failsWith('invalid_api_key'))
+    }
+    const other = sql`update api_keys set secret_hash = decode(repeat('00', 32), 'hex') where key_id = $1`
+    await shop.db.query(other, [shop.keyId])
+    passMs(3_000)
+    for (let repeat = 0; repeat < 2; repeat++)
+      await assert.rejects(ask(shop.apiKey), failsWith('invalid_api_key'))
   })
 
   it('reports a revoked API key only to a caller that has its secret', async (t) => {

@@ -66,11 +66,13 @@ describe('base62 text', () => {
     const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
     const readBase62 = (text: string) =>
       [...text].reduce((sum, digit) => sum * 62n + BigInt(digits.indexOf(digit)), 0n)
-    const assertNumber = (number: bigint) => {
-      const bytes = Buffer.from(number.toString(16).padStart(64, '0'), 'hex')
+    const assertNumber = (number: bigint, length = 32) => {
+      const bytes = Buffer.from(number.toString(16).padStart(2 * length, '0'), 'hex')
       assert.equal(readBase62(base62(bytes, 43)), number)
     }
-    fc.assert(fc.property(fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), assertNumber))
+    fc.assert(fc.property(fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), (number) => assertNumber(number)))
+    for (let length = 1; length < 9; length += 1)
+      for (const near of [1n, 2n]) assertNumber(256n ** BigInt(length) - near, length)
     for (let power = 1n; power < 43n; power += 1n)
       for (const near of [-1n, 0n, 1n]) assertNumber(62n ** power + near)
   })

@@ -8,11 +8,23 @@ export function isUuid(text: unknown): text is string {
   return typeof text === 'string' && UUID.test(text)
 }
 
+// A call of Buffer for a few bytes costs more than the rest of an id.
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
+function hexOf(bytes: Uint8Array, length: number): string {
+  let hex = ''
+  for (let index = 0; index < length; index += 1) hex += HEX[bytes[index] ?? 0]
+  return hex
+}
+
+/** The first digit of the fourth group has two random bits. */
+const variantOf = (digit: string) => ((Number.parseInt(digit, 16) & 0x3) | 0x8).toString(16)
+
 /** A UUIDv7 from a time and ten random bytes. */
 export function uuidV7(now: Date, random: Uint8Array): string {
-  const hex = Buffer.from(random.subarray(0, 10)).toString('hex')
+  const hex = hexOf(random, 10)
   const time = now.getTime().toString(16).padStart(12, '0')
-  const variant = ((Number.parseInt(hex.slice(3, 4), 16) & 0x3) | 0x8).toString(16)
+  const variant = variantOf(hex.charAt(3))
   return `${time.slice(0, 8)}-${time.slice(8)}-7${hex.slice(0, 3)}-${variant}${hex.slice(4, 7)}-${hex.slice(7, 19)}`
 }
 
@@ -23,8 +35,8 @@ export function uuidTime(uuid: string): Date {
 
 /** A UUIDv4 from sixteen random bytes. It does not reveal its time, and some gateways accept no other version. */
 export function uuidV4(random: Uint8Array): string {
-  const hex = Buffer.from(random.subarray(0, 16)).toString('hex')
-  const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 0x3) | 0x8).toString(16)
+  const hex = hexOf(random, 16)
+  const variant = variantOf(hex.charAt(16))
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`
 }
 
@@ -36,15 +48,23 @@ const DIVISOR = 62n ** BigInt(DIGITS_AT_ONCE)
 
 /** The bytes as base62 text of a fixed length. Throws if they do not fit. */
 export function base62(bytes: Uint8Array, length: number): string {
-  let rest = BigInt(`0x${Buffer.from(bytes).toString('hex') || '0'}`)
+  const text = bytes.length <= BYTES_OF_NUMBER ? digitsOf(numberOf(bytes)) : digitsOfMany(bytes)
+  if (text.length > length) throw new Error(`${bytes.length} bytes do not fit ${length} base62 characters`)
+  return text.padStart(length, '0')
+}
+
+const BYTES_OF_NUMBER = 6
+const numberOf = (bytes: Uint8Array) => bytes.reduce((number, byte) => number * 256 + byte, 0)
+
+function digitsOfMany(bytes: Uint8Array): string {
+  let rest = BigInt(`0x${Buffer.from(bytes).toString('hex')}`)
   let text = ''
   while (rest > 0n) {
     const digits = digitsOf(Number(rest % DIVISOR))
     rest /= DIVISOR
     text = (rest > 0n ? digits.padStart(DIGITS_AT_ONCE, '0') : digits) + text
   }
-  if (text.length > length) throw new Error(`${bytes.length} bytes do not fit ${length} base62 characters`)
-  return text.padStart(length, '0')
+  return text
 }
 
 function digitsOf(number: number): string {
