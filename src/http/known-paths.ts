@@ -87,8 +87,10 @@ function parametersIn({ segments }: Template): number {
 }
 
 /** The path of a request target, without its query; a base address that ends with a slash begins it with two. */
-export function pathOf(url: string | undefined): string {
-  return (url ?? '/').split('?', 1)[0]?.replace(/^\/+/, '/') ?? '/'
+export function pathOf(url = '/'): string {
+  const end = url.indexOf('?')
+  const path = end < 0 ? url : url.slice(0, end)
+  return path.startsWith('//') ? path.replace(/^\/+/, '/') : path
 }
 
 export function routeNotFound(findPath: FindPath, url: string | undefined, publicUrl: string): ApiError {

@@ -205,11 +205,22 @@ function headerError(request: FastifyRequest): ApiError | undefined {
   const { httpVersion, headers, rawHeaders } = request.raw
   if (headers.host === undefined && httpVersion !== '1.0')
     return badRequest('Host', 'HTTP/1.1 requests name their Host.')
-  const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase())
-  const repeated = names.find((name, index) => SINGLE_HEADERS.has(name) && names.indexOf(name) !== index)
+  const repeated = repeatedHeader(rawHeaders)
   return repeated === undefined
     ? undefined
     : badRequest(repeated, `The header ${repeated} is sent more than once; send it once.`)
+}
+
+/** Of names and values in turns. */
+function repeatedHeader(rawHeaders: readonly string[]): string | undefined {
+  const seen: string[] = []
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]?.toLowerCase() ?? ''
+    if (!SINGLE_HEADERS.has(name)) continue
+    if (seen.includes(name)) return name
+    seen.push(name)
+  }
+  return undefined
 }
 
 /** The ApiError to respond with. Internal errors are logged here once, with their stack. */

@@ -54,7 +54,7 @@ export function createLog(level: LogLevel, destination: DestinationStream = pino
   return {
     write(key, fields = {}) {
       const { level: at, message } = LOG_LINES[key]
-      sink[at]({ key, ...allowedFields(fields) }, message)
+      if (sink.isLevelEnabled(at)) sink[at]({ key, ...allowedFields(fields) }, message)
     },
   }
 }
@@ -126,8 +126,10 @@ export function openLogOutput(fd: number, maxBufferedBytes = MAX_BUFFERED_BYTES)
 // The type forbids other fields; the filter also holds for an object with more of them.
 export function allowedFields(fields: LogFields): LogFields {
   const allowed: Record<string, LogFields[LogField]> = {}
-  for (const [name, value] of Object.entries(fields)) {
-    if (ALLOWED.has(name)) allowed[name] = UNTRUSTED_FIELDS.has(name) ? redactSecrets(value) : value
+  for (const name of Object.keys(fields)) {
+    const value = fields[name as LogField]
+    if (value !== undefined && ALLOWED.has(name))
+      allowed[name] = UNTRUSTED_FIELDS.has(name) ? redactSecrets(value) : value
   }
   return allowed
 }

@@ -112,13 +112,18 @@ function isAbout(fields: LogFields, { merchantId, requestId }: LineQuery): boole
   )
 }
 
+/** The fields themselves if no text is too long, as in nearly every line. */
 function truncateTexts(fields: LogFields): LogFields {
-  const texts: Record<string, LogFields[keyof LogFields]> = {}
-  for (const [name, value] of Object.entries(fields)) {
-    if (value !== undefined) texts[name] = typeof value === 'string' ? value.slice(0, MAX_TEXT) : value
-  }
-  return texts
+  if (!Object.values(fields).some(isTooLong)) return fields
+  const truncated = Object.entries(fields).map(([name, value]) => [
+    name,
+    isTooLong(value) ? value.slice(0, MAX_TEXT) : value,
+  ])
+  return Object.fromEntries(truncated)
 }
+
+const isTooLong = (value: LogFields[keyof LogFields]): value is string =>
+  typeof value === 'string' && value.length > MAX_TEXT
 
 /** A log that also keeps its lines from this level on. */
 export function withRecentLines(log: Log, recent: RecentLines, level: LogLevel): Log {
