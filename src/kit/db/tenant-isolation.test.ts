@@ -108,6 +108,46 @@ for (const { kind, address, db, needs } of [
       assert.equal(await namesFor(db), 'One Two')
     })
 
+    it('reads once for equal reads of a merchant that wait together, and again for a later one', async () => {
+      const read = sharedStatement<{ at: string }>('select clock_timestamp()::text || $1 as at')
+      const timeFor = async (id: string, value: string) =>
+        (await db.forMerchant(id).query(read, [value]))[0]?.at
+      for (let times = 0; times < 3; times += 1) {
+        const reads = [ONE, ONE, TWO, ONE, TWO].map((id) => timeFor(id, 'a'))
+        const [first, second, other, third, otherAgain] = await Promise.all(reads)
+        assert.deepEqual([second, third, otherAgain], [first, first, other])
+        const all = new Set([first, other, await timeFor(ONE, 'b'), await timeFor(ONE, 'a')])
+        assert.equal(all.size, 4)
+      }
+    })
+
+    it('returns the rows of the last equal read until a value changes', async () => {
+      const read = sharedStatement<{ name: string }>('select firstname as name from customers order by 1')
+      const rowsOf = (id: string) => db.forMerchant(id).query(read)
+      // Each connection prepares it once.
+      for (let times = 0; times < 3; times += 1) await Promise.all([rowsOf(ONE), rowsOf(TWO)])
+      const rows = await rowsOf(ONE)
+      assert.equal(await rowsOf(ONE), rows)
+      assert.notEqual(await rowsOf(TWO), rows)
+      assert.throws(() => rows.push({ name: 'Eve' }), TypeError)
+      assert.throws(() => Object.assign(rows[0] ?? {}, { name: 'Eve' }), TypeError)
+      await db.script(`update customers set firstname = 'Uno' where firstname = 'One'`)
+      assert.deepEqual(await rowsOf(ONE), [{ name: 'Uno' }])
+      await db.script(`update customers set firstname = 'One' where firstname = 'Uno'`)
+      assert.deepEqual(await rowsOf(ONE), [{ name: 'One' }])
+      assert.deepEqual(rows, [{ name: 'One' }])
+    })
+
+    it('reads again after equal reads have failed together', async () => {
+      const read = sharedStatement<{ share: number }>(
+        `select 12 / (select count(*) - 1 from merchants where id = $1::uuid)::integer as share`,
+      )
+      const failing = Array.from({ length: 3 }, () => db.forMerchant(ONE).query(read, [ONE]))
+      for (const one of await Promise.allSettled(failing)) assert.equal(one.status, 'rejected')
+      assert.deepEqual(await db.forMerchant(ONE).query(read, [TWO]), [{ share: -12 }])
+      await assert.rejects(db.forMerchant(ONE).query(read, [ONE]))
+    })
+
     it('fails a read that shares a round trip alone', async () => {
       const read = sharedStatement<{ share: number }>('select 12 / $1::integer as share')
       const divide = (by: string) => db.forMerchant(ONE).query(read, [by])

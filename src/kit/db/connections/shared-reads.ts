@@ -10,11 +10,44 @@ import { orRollBack, type QueryScope, statementsAround, type Tenant } from './te
 export interface SharedRead extends BoundStatement {
   scope: QueryScope
   tenant: Tenant
+  /** Equal for reads of the same statement, tenant and values. */
+  key: string
 }
 
 type Row = Record<string, unknown>
+type Values = readonly (string | null)[]
 type Parse = (text: string) => unknown
-type ReadRow = (values: readonly (string | null)[]) => Row
+type ReadRow = (values: Values) => Row
+
+/**
+ * What each read returned last. A read that returns the same values returns the same rows, so that callers can keep what they
+ * made of them. The rows are always read: a change of another process is seen at once.
+ */
+export interface LastRows {
+  get(key: string): Returned | undefined
+  set(key: string, returned: Returned): void
+}
+
+interface Returned {
+  values: readonly Values[]
+  rows: Row[]
+}
+
+// A payment with its attempts and its method takes about ten kilobytes.
+const MAX_LAST_ROWS = 500
+
+export function createLastRows(): LastRows {
+  const returned = new Map<string, Returned>()
+  return {
+    get: (key) => returned.get(key),
+    set(key, value) {
+      returned.delete(key)
+      returned.set(key, value)
+      const [oldest] = returned.keys()
+      if (returned.size > MAX_LAST_ROWS && oldest !== undefined) returned.delete(oldest)
+    },
+  }
+}
 
 // What each connection has prepared.
 const readers = new WeakMap<pg.PoolClient, Map<string, ReadRow>>()
@@ -23,8 +56,7 @@ const readers = new WeakMap<pg.PoolClient, Map<string, ReadRow>>()
 export async function sendTogether(
   client: pg.PoolClient,
   reads: readonly SharedRead[],
-  types: pg.TypeOverrides,
-  timeoutMs: number,
+  { types, lastRows, timeoutMs }: { types: pg.TypeOverrides; lastRows: LastRows; timeoutMs: number },
 ): Promise<Row[][]> {
   const known = readers.get(client) ?? new Map<string, ReadRow>()
   readers.set(client, known)
@@ -37,30 +69,44 @@ export async function sendTogether(
     known.set(name, rowReader(fields, types))
     rowsOf.set(read, rows)
   }
-  await sendPrepared(
-    client,
-    reads.filter((read) => !rowsOf.has(read)),
-    known,
-    rowsOf,
-    timeoutMs,
-  )
+  const prepared = reads.filter((read) => !rowsOf.has(read))
+  const valuesOf = await sendPrepared(client, prepared, timeoutMs)
+  for (const read of prepared) {
+    const readRow = known.get(read.name)
+    if (!readRow) throw new Error('a shared read is prepared')
+    rowsOf.set(read, toRows(lastRows, read.key, valuesOf.get(read) ?? [], readRow))
+  }
   return reads.map((read) => rowsOf.get(read) ?? [])
 }
+
+function toRows(lastRows: LastRows, key: string, values: readonly Values[], readRow: ReadRow): Row[] {
+  const last = lastRows.get(key)
+  if (last && areEqual(last.values, values)) return last.rows
+  const rows = values.map((one) => Object.freeze(readRow(one)))
+  // Several callers share them.
+  Object.freeze(rows)
+  lastRows.set(key, { values, rows })
+  return rows
+}
+
+const areEqual = (one: readonly Values[], other: readonly Values[]) =>
+  one.length === other.length &&
+  one.every((values, row) => values.every((value, at) => value === other[row]?.[at]))
 
 async function sendPrepared(
   client: pg.PoolClient,
   reads: readonly SharedRead[],
-  known: ReadonlyMap<string, ReadRow>,
-  rowsOf: Map<SharedRead, Row[]>,
   timeoutMs: number,
-): Promise<void> {
-  if (reads.length === 0) return
+): Promise<Map<SharedRead, Values[]>> {
+  const valuesOf = new Map<SharedRead, Values[]>()
+  if (reads.length === 0) return valuesOf
   await orRollBack(client, timeoutMs, () => {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const done = (error: unknown) => (error ? reject(error) : resolve())
-    client.query(createPipeline(planSteps(client, reads, known, rowsOf), timeoutMs, done))
+    client.query(createPipeline(planSteps(client, reads, valuesOf), timeoutMs, done))
     return promise
   })
+  return valuesOf
 }
 
 function rowReader(fields: readonly pg.FieldDef[], types: pg.TypeOverrides): ReadRow {
@@ -84,30 +130,28 @@ const byTenant = ({ tenant: a }: SharedRead, { tenant: b }: SharedRead) =>
 
 interface Step {
   statement: BoundStatement
-  /** Where its rows go; absent for a statement that is not a read. */
-  addRow?: (values: readonly (string | null)[]) => void
+  /** Where the values of its rows go; absent for a statement that is not a read. */
+  rows?: Values[]
 }
 
 /** What is sent, in this order. */
 function planSteps(
   client: pg.PoolClient,
   reads: readonly SharedRead[],
-  known: ReadonlyMap<string, ReadRow>,
-  rowsOf: Map<SharedRead, Row[]>,
+  valuesOf: Map<SharedRead, Values[]>,
 ): Step[] {
   const { before, after } = statementsAround(client)
   const steps: Step[] = before.map((statement) => ({ statement }))
   let tenantId: string | undefined
   for (const read of reads.toSorted(byTenant)) {
-    const readRow = known.get(read.name)
-    if (!readRow || read.values.some((value) => typeof value !== 'string'))
-      throw new Error('a shared read is prepared, and its values are texts')
+    if (read.values.some((value) => typeof value !== 'string'))
+      throw new Error('the values of a shared read are texts')
     // The tenant lasts until the end of the transaction, or until the next one is set.
     if (tenantId !== read.tenant.id) steps.push({ statement: read.tenant.setterFor(client) })
     tenantId = read.tenant.id
-    const rows: Row[] = []
-    rowsOf.set(read, rows)
-    steps.push({ statement: read, addRow: (values) => rows.push(readRow(values)) })
+    const rows: Values[] = []
+    valuesOf.set(read, rows)
+    steps.push({ statement: read, rows })
   }
   for (const statement of after) steps.push({ statement })
   return steps
@@ -116,8 +160,6 @@ function planSteps(
 /** What the driver sends to a connection, and the replies that it hands over. */
 function createPipeline(steps: readonly Step[], timeoutMs: number, callback: (error?: unknown) => void) {
   let done = 0
-  /** A value that could not be read: reported after the last reply. */
-  let failure: unknown
   return {
     query_timeout: timeoutMs,
     callback,
@@ -131,11 +173,7 @@ function createPipeline(steps: readonly Step[], timeoutMs: number, callback: (er
       return null
     },
     handleDataRow({ fields }: { fields: (string | null)[] }) {
-      try {
-        if (!failure) steps[done]?.addRow?.(fields)
-      } catch (error) {
-        failure = error
-      }
+      steps[done]?.rows?.push(fields)
     },
     handleCommandComplete() {
       done += 1
@@ -144,7 +182,7 @@ function createPipeline(steps: readonly Step[], timeoutMs: number, callback: (er
       this.callback(error)
     },
     handleReadyForQuery() {
-      this.callback(failure)
+      this.callback()
     },
   }
 }
