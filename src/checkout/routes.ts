@@ -9,7 +9,7 @@ import { requireWholePayment, type WholePayment } from '../payments/find.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { InitiatedPayment, PaymentRecord } from '../payments/schema.ts'
 import { isOpen, isUnpaid } from '../payments/states.ts'
-import { serializeInitiated, serializePayment, serializeWhole } from '../payments/views.ts'
+import { serializeInitiated, serializePayment, serializeRead } from '../payments/views.ts'
 import { cancelPayment } from './cancel.ts'
 import { initiatePayment } from './initiate.ts'
 import { InitiateBody, initiateIssues, toInitiateInput } from './input.ts'
@@ -94,7 +94,7 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
       handle: async ({ merchant, params }) => {
         const whole = await requireWholePayment(app, merchant, { uuid: params.uuid })
         if (whole.payment.kind !== 'checkout') throw new ApiError('payment_not_found')
-        return ok('Payment retrieved.', serializeWhole(app, whole))
+        return ok('Payment retrieved.', serializeRead(app, whole))
       },
     }),
     route({
@@ -120,7 +120,7 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
 
 /** The stored payment if it is final or the gateway does not answer. */
 async function verifiedRecord(app: PaymentsApp, whole: WholePayment) {
-  if (!isUnpaid(whole.payment.status)) return serializeWhole(app, whole)
+  if (!isUnpaid(whole.payment.status)) return serializeRead(app, whole)
   return serializePayment(app, await checkStatus(app, whole.payment, 'verify'))
 }
 

@@ -93,6 +93,15 @@ export async function requireWholePayment(
     'uuid' in name
       ? await app.db.query(selectWholePayment, [merchant.id, name.uuid])
       : await app.db.query(selectWholePaymentByReference, [merchant.id, name.reference])
+  const whole = wholePayments.get(rows) ?? readWhole(rows)
+  wholePayments.set(rows, whole)
+  return whole
+}
+
+// The same rows are returned until one of them changes (shared-reads.ts).
+const wholePayments = new WeakMap<readonly object[], WholePayment>()
+
+function readWhole(rows: readonly object[]): WholePayment {
   const row = requireFound(rows[0], 'payment_not_found')
   const payment = requireFound(WHOLE_PAYMENT.payment.read(row), 'payment_not_found')
   const attempts = rows.flatMap((one) => WHOLE_PAYMENT.attempt.read(one) ?? [])

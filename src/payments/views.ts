@@ -2,7 +2,7 @@
 
 import type { MethodRow } from '../customers/method.ts'
 import { serializeMethod } from '../customers/methods.ts'
-import { labelOf, toSavedMethod } from '../customers/schema.ts'
+import { labelOf, statusOf, toSavedMethod } from '../customers/schema.ts'
 import { findSavedMethod, findSavedMethods } from '../customers/service.ts'
 import type { Tx } from '../kit/db/db.ts'
 import { mapInTurns } from '../kit/event-loop.ts'
@@ -48,6 +48,24 @@ export async function serializePayment(app: PaymentsApp, payment: PaymentRow) {
 export function serializeWhole(app: PaymentsApp, { payment, attempts, method }: WholePayment) {
   const view = method ? serializeMethod(app, method) : null
   return toPaymentRecord(payment, attempts, view, secretsOf(app, payment))
+}
+
+interface KeptRecord {
+  publicUrl: string
+  record: ReturnType<typeof serializeWhole>
+}
+
+const keptRecords = new WeakMap<WholePayment, KeptRecord>()
+
+/** Like `serializeWhole`. The record of a payment that has not changed since the last read is not made again. */
+export function serializeRead(app: PaymentsApp, whole: WholePayment) {
+  const publicUrl = app.settings.publicUrl()
+  const status = whole.method ? statusOf(whole.method, app.clock.now()) : undefined
+  const kept = keptRecords.get(whole)
+  if (kept?.publicUrl === publicUrl && kept.record.paymentMethod?.status === status) return kept.record
+  const record = serializeWhole(app, whole)
+  keptRecords.set(whole, { publicUrl, record })
+  return record
 }
 
 export async function serializeCharge(
