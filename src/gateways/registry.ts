@@ -202,8 +202,8 @@ function createRegistry(
   }
 
   const instanceAccounts = Map.groupBy(instanceGateways.values(), ({ definitionName }) => definitionName)
-  const listForMerchant = async (merchantId: string): Promise<AccountGateway[]> => {
-    const live = (await accounts.get(merchantId)).filter(({ revokedAt }) => revokedAt === null)
+  const openAccounts = (rows: readonly AccountRow[]): readonly AccountGateway[] => {
+    const live = rows.filter(({ revokedAt }) => revokedAt === null)
     const opened = names
       .flatMap((name) => {
         // If a merchant has an account of its own at a gateway, those of the instance there do not serve it, even if its
@@ -212,7 +212,15 @@ function createRegistry(
         return own.length > 0 ? own.toSorted(byName).map(connectAccount) : (instanceAccounts.get(name) ?? [])
       })
       .filter((one) => one !== undefined)
-    return [...narrowBuiltIn(opened), ...(await connectPerMerchant(perMerchant, merchantId))]
+    return narrowBuiltIn(opened)
+  }
+  // The cache returns the same rows until it reads them again, and every payment asks twice.
+  const openedOf = new WeakMap<readonly AccountRow[], readonly AccountGateway[]>()
+  const listForMerchant = async (merchantId: string): Promise<AccountGateway[]> => {
+    const rows = await accounts.get(merchantId)
+    const opened = openedOf.get(rows) ?? openAccounts(rows)
+    openedOf.set(rows, opened)
+    return [...opened, ...(await connectPerMerchant(perMerchant, merchantId))]
   }
 
   const builtInNames = new Set(builtIn.map(({ name }) => name))
@@ -317,18 +325,19 @@ const withoutCircuitBreaker = (gateway: Gateway): ConnectedGateway => ({
   gateway,
   definitionName: gateway.name,
   title: capitalize(gateway.name),
-  health: () => 'up',
+  health: alwaysUp,
 })
+
+const alwaysUp = () => 'up' as const
 
 async function connectPerMerchant(
   perMerchant: readonly PerMerchantGateway[],
   merchantId: string,
 ): Promise<AccountGateway[]> {
   const opened = await Promise.all(
-    perMerchant.map(async ({ title, forMerchant }) => ({
-      ...withoutCircuitBreaker(await forMerchant(merchantId)),
-      title,
-      accountId: null,
+    perMerchant.map(async ({ name, title, forMerchant }) => ({
+      ...{ definitionName: name, title, health: alwaysUp, accountId: null },
+      gateway: await forMerchant(merchantId),
     })),
   )
   return opened.filter(({ gateway: { rails } }) => rails.length > 0)
