@@ -91,8 +91,8 @@ export async function requireWholePayment(
 ): Promise<WholePayment> {
   const rows =
     'uuid' in name
-      ? await app.db.query(selectWholePayment, [merchant.id, name.uuid])
-      : await app.db.query(selectWholePaymentByReference, [merchant.id, name.reference])
+      ? await app.db.query(selectWholePayment, [merchant.id, [name.uuid]])
+      : await app.db.query(selectWholePaymentByReference, [merchant.id, [name.reference]])
   const whole = wholePayments.get(rows) ?? readWhole(rows)
   wholePayments.set(rows, whole)
   return whole

@@ -34,7 +34,7 @@ export function sql<Row>(strings: TemplateStringsArray, ...fragments: string[]):
   return statement
 }
 
-/** A read of few rows by a key, with texts as values: the others of its round trip wait for it. */
+/** A read of few rows by a key: the others of its round trip wait for it. Its values are as SharedRead says. */
 export function shared<Row>(statement: Statement<Row>): Statement<Row> {
   const marked = { ...statement, isShared: true }
   statements.set(statement.name, marked)
@@ -218,7 +218,7 @@ export function connectDb(options: DbOptions): ConnectedDb {
   const unsent = new Map<string, Promise<unknown[]>>()
   const readShared = createBatcher<SharedRead, unknown[]>({
     run: (reads) => {
-      for (const { key } of reads) unsent.delete(key)
+      for (const { id } of reads) unsent.delete(id)
       const needs = { types: typeParsers, lastRows, timeoutMs: responseTimeoutMs }
       return retryDeadlocks(() => withClient((client) => sendTogether(client, reads, needs)))
     },
@@ -227,8 +227,8 @@ export function connectDb(options: DbOptions): ConnectedDb {
     shouldSplit: (error) => !(error instanceof DbUnavailable) || error.isRolledBack,
   })
   const readOnce = (read: SharedRead): Promise<unknown[]> => {
-    const rows = unsent.get(read.key) ?? readShared(read)
-    unsent.set(read.key, rows)
+    const rows = unsent.get(read.id) ?? readShared(read)
+    unsent.set(read.id, rows)
     return rows
   }
 
@@ -237,10 +237,10 @@ export function connectDb(options: DbOptions): ConnectedDb {
       const { tenant } = scope
       if (statement.isShared && tenant && options.preparedStatements !== false) {
         const name = `${scope.prefix}${statement.name}`
-        // A boundary: as in runStatement. Shared reads have texts as values.
-        const texts = values as string[]
-        const key = [name, tenant.id, ...texts].join('\0')
-        return readOnce({ scope, tenant, key, name, text: statement.text, values: texts }) as Promise<Row[]>
+        const id = JSON.stringify([name, tenant.id, values])
+        // Boundaries: the values of shared reads are texts and keys, and rows are as in runStatement.
+        const read = { scope, tenant, id, name, text: statement.text, values: values as SharedRead['values'] }
+        return readOnce(read) as Promise<Row[]>
       }
       const { rows, rowCount } = await retryDeadlocks(() =>
         withClient((client) =>

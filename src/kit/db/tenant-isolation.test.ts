@@ -138,6 +138,40 @@ for (const { kind, address, db, needs } of [
       assert.deepEqual(rows, [{ name: 'One' }])
     })
 
+    it('reads several keys of a merchant in one statement, and gives each read its own rows', async () => {
+      const read = sharedStatement<{ key: string; name: string; at: string }>(`
+        select k.key, c.firstname as name, statement_timestamp()::text as at
+        from unnest($1::text[]) as k (key)
+        join customers c on k.key <> 'none'
+        cross join generate_series(1, case k.key when 'two' then 2 else 1 end)`)
+      const rowsFor = (id: string, key: string) => db.forMerchant(id).query(read, [[key]])
+      await rowsFor(ONE, 'first')
+      const strange = ['a"b', 'c\\d', '{e,f}', 'NULL', '', ' g ', 'h\ni', '\u00fc\u{1f600}', "j'k"]
+      const keys = [...strange, 'none', 'two', 'first', 'first']
+      const reads = keys.flatMap((key) => [
+        { id: ONE, name: 'One', key },
+        { id: TWO, name: 'Two', key },
+      ])
+      const all = await Promise.all(reads.map(({ id, key }) => rowsFor(id, key)))
+      for (const [index, { name, key }] of reads.entries()) {
+        const expected = {
+          none: [],
+          two: [
+            { key, name },
+            { key, name },
+          ],
+        }[key] ?? [{ key, name }]
+        assert.deepEqual(
+          all[index]?.map(({ at: _, ...row }) => row),
+          expected,
+        )
+      }
+      // For each merchant one, and the first of a connection.
+      const times = new Set(all.flat().map(({ at }) => at))
+      assert.ok(times.size <= 4, `${times.size} statements`)
+      await assert.rejects(rowsFor(ONE, 'a\0b'), (error) => sqlStateOf(error) === '22021')
+    })
+
     it('reads again after equal reads have failed together', async () => {
       const read = sharedStatement<{ share: number }>(
         `select 12 / (select count(*) - 1 from merchants where id = $1::uuid)::integer as share`,
