@@ -39,8 +39,9 @@ const PLAIN = /^[\0-\x7f]*$/
 const ENOUGH_DIGITS = new RegExp(`(?:\\d\\D*){${MIN_DIGITS}}`)
 
 export function containsCardNumber(text: string): boolean {
-  if (PLAIN.test(text) && !ENOUGH_DIGITS.test(text)) return false
-  const withoutIds = withPlainDigits(text).replaceAll(UUID, 'id')
+  const isPlain = PLAIN.test(text)
+  if (isPlain && !ENOUGH_DIGITS.test(text)) return false
+  const withoutIds = (isPlain ? text : withPlainDigits(text)).replaceAll(UUID, 'id')
   return [...withoutIds.matchAll(GROUPS)].some(([run]) => hasCardNumber(groupsOf(run)))
 }
 
