@@ -29,6 +29,7 @@ export function initiateScript(record: Captured): BaselineScript {
 }
 
 export function readScript(statements: readonly Captured[]): BaselineScript {
+  if (statements.length === 0) throw new Error('the read sent no statement: see bench/capture.ts')
   return { draws: false, steps: statements.map((one) => ({ sql: withLiterals(one), keepsRow: false })) }
 }
 

@@ -8,14 +8,16 @@ export interface Captured {
   values: unknown[]
 }
 
-/** Runs the callback and returns the prepared statements that this process sent meanwhile. */
+/**
+ * Runs the callback and returns the prepared statements that this process sent meanwhile. A read that its connection has
+ * sent before is not among them (src/kit/db/connections/shared-reads.ts).
+ */
 export async function captureStatements(work: () => Promise<unknown>): Promise<Captured[]> {
   const captured: Captured[] = []
   const { query } = pg.Client.prototype
   const captureQuery = function (this: pg.Client, ...args: unknown[]) {
     const [first] = args
-    const sent: unknown[] = isPipeline(first) ? [...first.reads] : [first]
-    for (const { text, values } of sent.filter(isPrepared)) captured.push({ text, values: [...values] })
+    if (isPrepared(first)) captured.push({ text: first.text, values: [...first.values] })
     return Reflect.apply(query, this, args)
   }
   // A boundary: the method has several signatures, and this wrapper passes all of them on.
@@ -30,9 +32,4 @@ export async function captureStatements(work: () => Promise<unknown>): Promise<C
 
 function isPrepared(args: unknown): args is { name: string } & Captured {
   return typeof args === 'object' && args !== null && 'name' in args && 'text' in args && 'values' in args
-}
-
-/** Several reads in one round trip (src/kit/db/connections/shared-reads.ts). */
-function isPipeline(args: unknown): args is { reads: readonly Captured[] } {
-  return typeof args === 'object' && args !== null && 'reads' in args
 }
