@@ -43,14 +43,20 @@ const MAX_LAST_ROWS = 500
 
 export function createLastRows(): LastRows {
   const returned = new Map<string, Returned>()
+  // The map stays in the order of use, and its first entry is the oldest.
+  const set = (id: string, value: Returned) => {
+    returned.delete(id)
+    returned.set(id, value)
+    const [oldest] = returned.keys()
+    if (returned.size > MAX_LAST_ROWS && oldest !== undefined) returned.delete(oldest)
+  }
   return {
-    get: (id) => returned.get(id),
-    set(id, value) {
-      returned.delete(id)
-      returned.set(id, value)
-      const [oldest] = returned.keys()
-      if (returned.size > MAX_LAST_ROWS && oldest !== undefined) returned.delete(oldest)
+    get(id) {
+      const found = returned.get(id)
+      if (found) set(id, found)
+      return found
     },
+    set,
   }
 }
 
