@@ -15,6 +15,8 @@ export interface Statement<Row> {
   readonly isWrite?: boolean
   /** Concurrent ones of requests share a round trip (shared-reads.ts). */
   readonly isShared?: boolean
+  /** Its plan is the best one for any values: PostgreSQL is not to plan it again for the values of each call. */
+  readonly hasOnePlan?: boolean
   /** Only a type: the row that the statement returns. */
   readonly row?: Row
 }
@@ -37,6 +39,13 @@ export function sql<Row>(strings: TemplateStringsArray, ...fragments: string[]):
 /** A read of few rows by a key: the others of its round trip wait for it. Its values are as SharedRead says. */
 export function shared<Row>(statement: Statement<Row>): Statement<Row> {
   const marked = { ...statement, isShared: true }
+  statements.set(statement.name, marked)
+  return marked
+}
+
+/** A read whose plan is the best one for any values. Only where a merchant is set with it. */
+export function onePlan<Row>(statement: Statement<Row>): Statement<Row> {
+  const marked = { ...statement, hasOnePlan: true }
   statements.set(statement.name, marked)
   return marked
 }
@@ -278,7 +287,7 @@ const rejectScript = () => Promise.reject(new Error('a tenant-scoped handle runs
 async function runStatement<Row>(
   client: pg.PoolClient,
   scope: QueryScope,
-  { name, text }: Statement<Row>,
+  { name, text, hasOnePlan = false }: Statement<Row>,
   values: readonly unknown[],
   timeoutMs: number | undefined,
 ): Promise<{ rows: Row[]; rowCount: number | null }> {
@@ -286,6 +295,7 @@ async function runStatement<Row>(
     ...withTimeout(text, timeoutMs),
     name: name && `${scope.prefix}${name}`,
     values: [...values],
+    hasOnePlan,
   }
   const { rows, rowCount } = await assertReplicated(client, () => scope.send(client, query))
   // A boundary: the row type stands right above its query, and a test prepares each statement against the schema.

@@ -7,7 +7,7 @@
 // Bounds are always given, from -infinity to infinity: with "or is null" a prepared statement could not use an index.
 
 import { COUNT_CAP } from '../../core/page.ts'
-import { type Statement, sql, type Tx } from './db.ts'
+import { onePlan, type Statement, sql, type Tx } from './db.ts'
 import { type CountedRows, keysetPosition, type ListWindow } from './pagination.ts'
 
 export interface PageStatements<Row> {
@@ -61,7 +61,7 @@ function conditions({ alias, filter, findsByFilter }: ListSource, position?: str
 }
 
 function pageStatement<Row>(source: ListSource, order: 'asc' | 'desc'): Statement<Row> {
-  const { columns, table, alias, prelude = '', filterValues = 0, perRowOf } = source
+  const { columns, table, alias, prelude = '', filter, filterValues = 0, perRowOf } = source
   const [time, id, limit, offset] = [4, 5, 6, 7].map((n) => `$${n + filterValues}`)
   const [operator, direction] = order === 'desc' ? ['<', ' desc'] : ['>', '']
   // The time alone stands beside the pair: of several bounds the server starts its index scan at the first plain one.
@@ -87,12 +87,14 @@ ${upToPage}
 ${lateralRows('*', upToPage)}`
     : `${table} ${alias}
 where ${conditions(source, position)}`
-  return sql<Row>`${prelude}
+  const statement = sql<Row>`${prelude}
 select ${columns}
 from ${from}
 ${ordered}
 limit ${limit ?? ''}
 offset ${offset ?? ''}`
+  // Which index finds the rows of a filter may depend on its values.
+  return filter === undefined || perRowOf ? onePlan(statement) : statement
 }
 
 function countStatement(source: ListSource): Statement<{ total: number }> {

@@ -11,7 +11,7 @@ export interface BoundStatement {
 }
 
 /** A statement of the driver. Without a name it is prepared for one use. */
-export type SentQuery = pg.QueryConfig & { name: string; query_timeout?: number }
+export type SentQuery = pg.QueryConfig & { name: string; query_timeout?: number; hasOnePlan?: boolean }
 
 export const unnamed = (text: string): BoundStatement => ({ name: '', text, values: [] })
 

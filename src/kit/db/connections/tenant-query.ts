@@ -130,9 +130,18 @@ async function sendScoped(
   config: SentQuery,
 ): Promise<pg.QueryResult> {
   const isNamed = config.name !== ''
-  if (isNamed) await prepareSetter(client, setter, config.query_timeout)
-  return sendBetween(client, [{ ...setter, name: isNamed ? setter.name : '' }], config)
+  const own = isNamed && config.hasOnePlan ? withOnePlan(setter) : setter
+  if (isNamed) await prepareSetter(client, own, config.query_timeout)
+  return sendBetween(client, [{ ...own, name: isNamed ? own.name : '' }], config)
 }
+
+// With a limit in its values, PostgreSQL takes a plan for any values to be more expensive than one for 21 rows, and plans a
+// list again for each page: 0.3 ms.
+const withOnePlan = (setter: BoundStatement): BoundStatement => ({
+  ...setter,
+  name: `${setter.name}_one_plan`,
+  text: `${setter.text}, set_config('plan_cache_mode', 'force_generic_plan', true)`,
+})
 
 async function sendInTransaction(
   client: pg.PoolClient,
