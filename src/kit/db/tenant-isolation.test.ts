@@ -276,6 +276,7 @@ describe('row-level security', () => {
       order: 'desc',
       limit: 1,
       offset: 0,
+      page: 1,
     } as const
     const pageOf = (id: string) =>
       readPage(one.forMerchant(id), listed, id, { ...window, withoutTotal: true })
