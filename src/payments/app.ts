@@ -8,7 +8,7 @@ import { findMethodsByToken, type MethodFinder } from '../customers/methods.ts'
 import type { Gateways } from '../gateways/registry.ts'
 import { type CellHistory, type Cells, ONE_CELL, perCell } from '../kit/cells/cells.ts'
 import type { Clock } from '../kit/clock.ts'
-import { createBatcher, defaultLinger } from '../kit/db/batch.ts'
+import { createBatcher, createTurns, defaultLinger } from '../kit/db/batch.ts'
 import { type Db, DbUnavailable } from '../kit/db/db.ts'
 import { assertSameTenant } from '../kit/db/tenant-isolation.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
@@ -113,22 +113,27 @@ export function createPaymentWriters(
   const shouldSplit = (error: unknown) => !(error instanceof DbUnavailable) || error.isRolledBack
   const linger = clock && defaultLinger(clock)
   const options = { maxSize: BATCH_SIZE, concurrency: MAX_CONCURRENT_BATCHES, shouldSplit, linger }
+  const turnsOf = new Map(cells.numbers.map((cell) => [cell, createTurns()]))
+  const inTurns = (cell: number) => ({
+    ...options,
+    linger: linger && { ...linger, turns: turnsOf.get(cell) },
+  })
   return {
     findMethod: assertSameTenant(
       perCell(cells, () => createBatcher({ ...options, run: (inputs) => findMethodsByToken(db, inputs) })),
     ),
     record: assertSameTenant(
-      perCell(cells, () =>
+      perCell(cells, (cell) =>
         createBatcher({
-          ...options,
+          ...inTurns(cell),
           run: mergingSearchIndexes(db, (inputs: readonly RecordInput[]) => recordPayments(db, inputs)),
         }),
       ),
     ),
     move: assertSameTenant(
-      perCell(cells, () =>
+      perCell(cells, (cell) =>
         createBatcher({
-          ...options,
+          ...inTurns(cell),
           run: (inputs: readonly MoveInput[]) => applyMoves(db, inputs),
         }),
       ),

@@ -245,10 +245,10 @@ export async function readEveryCell<Row extends { merchantId: string }>(
 /** A writer that batches has one queue for each cell: no statement has rows of two. */
 export function perCell<Item, Result>(
   cells: Numbers & Pick<Cells, 'follow'>,
-  create: () => (item: Item) => Promise<Result>,
+  create: (cell: number) => (item: Item) => Promise<Result>,
 ): (item: Item) => Promise<Result> {
-  if (!areSeveral(cells)) return create()
-  const writers = new Map(cells.numbers.map((cell) => [cell, create()]))
+  if (!areSeveral(cells)) return create(0)
+  const writers = new Map(cells.numbers.map((cell) => [cell, create(cell)]))
   const writeIn = async (cell: number, item: Item): Promise<Result> => {
     const write = writers.get(cell)
     if (!write) throw new Error(`a batched write was for the unknown cell ${cell}`)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, it } from 'node:test'
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
-import { createBatcher, type Linger } from './batch.ts'
+import { createBatcher, createTurns, type Linger } from './batch.ts'
 
 /** A batcher whose runs are recorded and end when the test says so. */
 function setup(options: {
@@ -304,6 +304,50 @@ describe('the group commit', () => {
       await nextTurn()
       return { enqueue, pass, endAll, running, sizes: () => sizes().slice(durations.length) }
     }
+
+    /** Two batchers of one database. */
+    function setupTurns() {
+      const { clock, pass } = sleepyClock()
+      const linger = { clock, lingerMs: 3, overlapAfterMs: 25, batchTarget: 4, turns: createTurns() }
+      return { one: setup({ concurrency: 2, linger }), other: setup({ concurrency: 2, linger }), pass }
+    }
+
+    it('runs the batches of two batchers of a database in turns', async () => {
+      const { one, other, pass } = setupTurns()
+      const first = one.enqueue(1)
+      await nextTurn()
+      const waiting = [other.enqueue(2), other.enqueue(3), one.enqueue(4), one.enqueue(5)]
+      await nextTurn()
+      assert.deepEqual([one.sizes(), other.sizes()], [[1], []])
+      one.runs[0]?.end()
+      await first
+      await pass(3)
+      assert.deepEqual([one.sizes(), other.sizes()], [[1], [2]], 'the next turn is that of the other')
+      other.runs[0]?.end()
+      await nextTurn()
+      await pass(3)
+      assert.deepEqual([one.sizes(), other.sizes()], [[1, 2], [2]])
+      await one.endAll()
+      assert.equal((await Promise.all(waiting)).length, 4)
+    })
+
+    it('does not wait for the turn of a batch that is slow, nor with a full batch', async () => {
+      const { one, other, pass } = setupTurns()
+      const slow = one.enqueue(1)
+      await nextTurn()
+      const next = [2, 3, 4, 5].map(other.enqueue)
+      await nextTurn()
+      assert.deepEqual(other.sizes(), [4])
+      await other.endAll()
+      next.push(other.enqueue(6))
+      await pass(3)
+      assert.deepEqual(other.sizes(), [4])
+      await pass(25)
+      assert.deepEqual(other.sizes(), [4, 1])
+      await other.endAll()
+      await one.endAll()
+      assert.equal((await Promise.all([slow, ...next])).length, 6)
+    })
 
     const SLOW = Array.from({ length: 20 }, () => 60)
 

@@ -1,6 +1,7 @@
 // Group commit: concurrent callers share one statement and so one commit. While no batch runs, a caller starts one at
 // once; while one runs, the next callers queue. With linger, a batch that several callers shared is followed by a short
-// wait for more. If a batch fails, each row is retried on its own so that one bad row does not fail the others.
+// wait for more, and batchers of one database take turns. If a batch fails, each row is retried on its own so that one bad
+// row does not fail the others.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Clock } from '../clock.ts'
@@ -34,12 +35,27 @@ export interface Linger {
    * usually take longer than `overlapAfterMs`, as in a distributed database or where a commit waits for a distant standby.
    */
   batchTarget: number
+  /** Shared by batchers that take turns. */
+  turns?: Turns
 }
+
+/**
+ * While a batch of one batcher runs, the callers of the others queue as its own do, so that all batches are larger: they share
+ * processors. Not where batches usually take longer than `overlapAfterMs`: they wait, and could wait together.
+ */
+export interface Turns {
+  /** By batch, the function that starts the batches of its batcher. */
+  running: Map<symbol, () => void>
+  pumps: (() => void)[]
+}
+
+export const createTurns = (): Turns => ({ running: new Map(), pumps: [] })
 
 /**
  * Measured in turns on two processors, against none: 25 % more requests per second of 16 and 24 callers. Against 3 ms and
  * a target of 16, the rate of initiates and charges was 1.06 and 1.13 times with 8 callers, 1.12 and 1.07 with 24, 1.1 and
- * 1.0 with 48. Two cells on Citus: charges 1.7 and initiates 1.5 times as many as without regard to the usual time.
+ * 1.0 with 48. Two cells on Citus: charges 1.7 and initiates 1.5 times as many as without regard to the usual time. The two
+ * statements of a charge in turns: 1.07, 1.15 and 1.1 times as many charges with 8, 24 and 48 callers.
  */
 export function defaultLinger(clock: Linger['clock']): Linger {
   return { clock, lingerMs: 1, overlapAfterMs: 25, batchTarget: 12 }
@@ -60,6 +76,7 @@ export function createBatcher<Item, Result>(
   options: BatchOptions<Item, Result>,
 ): (item: Item) => Promise<Result> {
   const { concurrency, maxSize, linger, stalledAfterMs } = options
+  const { turns } = linger ?? {}
   const queue: PendingItem<Item, Result>[] = []
   let inFlight = 0
   let scheduled = false
@@ -79,11 +96,20 @@ export function createBatcher<Item, Result>(
     }
   }
 
-  const shouldLinger = () =>
-    latestBatch !== undefined && linger !== undefined && queue.length < targetOf(linger)
+  const shouldLinger = () => {
+    if (!linger || queue.length >= targetOf(linger)) return false
+    return latestBatch !== undefined || (areQuick(linger) && isOthersTurn())
+  }
 
-  const targetOf = ({ batchTarget, overlapAfterMs }: Linger) =>
-    averageMs > overlapAfterMs ? batchTarget * 2 : batchTarget
+  const targetOf = (own: Linger) => (areQuick(own) ? own.batchTarget : own.batchTarget * 2)
+
+  const areQuick = ({ overlapAfterMs }: Linger) => averageMs <= overlapAfterMs
+
+  const isOthersTurn = () => [...(turns?.running.values() ?? [])].some((other) => other !== pump)
+
+  const endTurn = (batch: symbol) => {
+    if (turns?.running.delete(batch)) for (const other of turns.pumps) if (other !== pump) other()
+  }
 
   const flush = async (batch: PendingItem<Item, Result>[]): Promise<void> => {
     inFlight += 1
@@ -109,8 +135,10 @@ export function createBatcher<Item, Result>(
     const stopLingering = () => {
       if (latestBatch === self) latestBatch = undefined
       pump()
+      endTurn(self)
     }
     latestBatch = self
+    turns?.running.set(self, pump)
     let isRunning = true
     const startedAt = clock.now().getTime()
     const overlapMs = Math.max(overlapAfterMs, averageMs * OVERLAP_AFTER_TIMES)
@@ -118,6 +146,7 @@ export function createBatcher<Item, Result>(
     void clock.sleep(overlapMs).then(() => isRunning && stopLingering())
     await flush(batch)
     isRunning = false
+    endTurn(self)
     averageMs = averageOf(averageMs, clock.now().getTime() - startedAt)
     // After a batch of one there is no sign of concurrency, and half a batch is worth its statement: nothing to wait for.
     const isHalfFull = queue.length >= targetOf(linger) / 2
@@ -125,6 +154,7 @@ export function createBatcher<Item, Result>(
     stopLingering()
   }
 
+  turns?.pumps.push(pump)
   return (item) =>
     new Promise<Result>((resolve, reject) => {
       const asyncContext = queue.length % maxSize === 0 ? AsyncLocalStorage.snapshot() : undefined
