@@ -42,7 +42,7 @@ interface CachedKey {
   /** True when this process has already saved the last-used time for this cache entry. */
   isTouched: boolean
   /** The digest of the right secret, after it was presented. The secret is random, so no digest reveals it. */
-  provenDigest?: string
+  verifiedDigest?: string
 }
 
 /** Unknown ids are cached as well, so that they cost the same as known ones. */
@@ -99,13 +99,13 @@ export async function authenticate(
   return cached.authenticated
 }
 
-/** A right secret is checked once for each entry of the cache, and found by its digest from then on. */
+/** A right secret is checked once for each entry of the cache, and recognized by its digest from then on. */
 function hasSecret({ keyPepper }: Needs, cached: CachedKey | undefined, secret: string): boolean {
   const digest = hash('sha256', secret)
-  if (cached?.provenDigest === digest) return true
+  if (cached?.verifiedDigest === digest) return true
   // An unknown id costs the same work, so the response time does not reveal which ids exist.
   const matches = constantTimeEquals(hashSecret(keyPepper, secret), cached?.row.secretHash ?? DUMMY_HASH)
-  if (cached && matches) cached.provenDigest = digest
+  if (cached && matches) cached.verifiedDigest = digest
   return matches
 }
 

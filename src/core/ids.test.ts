@@ -31,6 +31,7 @@ describe('an identifier', () => {
     const now = new Date()
     assert.equal(uuidV7(now, new Uint8Array(10).fill(255)).slice(14), '7fff-bfff-ffffffffffff')
     assert.equal(uuidV7(now, new Uint8Array(10)).slice(14), '7000-8000-000000000000')
+    assert.throws(() => uuidV7(now, new Uint8Array(9)), /10 random bytes/)
   })
 
   it('is accepted only in the form that we write, although PostgreSQL accepts more (F-69)', () => {

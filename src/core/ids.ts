@@ -12,6 +12,7 @@ export function isUuid(text: unknown): text is string {
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
 function hexOf(bytes: Uint8Array, length: number): string {
+  if (bytes.length < length) throw new Error(`an id needs ${length} random bytes, not ${bytes.length}`)
   let hex = ''
   for (let index = 0; index < length; index += 1) hex += HEX[bytes[index] ?? 0]
   return hex

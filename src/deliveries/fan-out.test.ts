@@ -46,4 +46,14 @@ describe('the fan-out of events', () => {
       [['webhook_endpoints_not_deleted', false]],
     )
   })
+
+  it('is planned once for each connection, not for the events of each statement (0081_one_plan_of_the_fan_out.sql)', async (t) => {
+    const client = new pg.Client({ connectionString })
+    await client.connect()
+    t.after(() => client.end())
+    const { rows } = await client.query<{ settings: string[] }>(
+      `select proconfig as settings from pg_proc where proname = 'fan_out_events'`,
+    )
+    assert.ok(rows[0]?.settings.includes('plan_cache_mode=force_generic_plan'))
+  })
 })

@@ -336,7 +336,10 @@ async function connectPerMerchant(
 ): Promise<AccountGateway[]> {
   const opened = await Promise.all(
     perMerchant.map(async ({ name, title, forMerchant }) => ({
-      ...{ definitionName: name, title, health: alwaysUp, accountId: null },
+      definitionName: name,
+      title,
+      health: alwaysUp,
+      accountId: null,
       gateway: await forMerchant(merchantId),
     })),
   )

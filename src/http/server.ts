@@ -211,7 +211,7 @@ function headerError(request: FastifyRequest): ApiError | undefined {
     : badRequest(repeated, `The header ${repeated} is sent more than once; send it once.`)
 }
 
-/** Of names and values in turns. */
+/** Takes alternating names and values. */
 function repeatedHeader(rawHeaders: readonly string[]): string | undefined {
   const seen: string[] = []
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -57,13 +57,13 @@ interface KeptRecord {
 
 const keptRecords = new WeakMap<WholePayment, KeptRecord>()
 
-/** Like `serializeWhole`. The record of a payment that has not changed since the last read is not made again. */
+/** Like `serializeWhole`. The record of a payment that has not changed since the last read is not serialized again. */
 export function serializeRead(app: PaymentsApp, whole: WholePayment) {
   const publicUrl = app.settings.publicUrl()
   const status = whole.method ? statusOf(whole.method, app.clock.now()) : undefined
   const kept = keptRecords.get(whole)
   if (kept?.publicUrl === publicUrl && kept.record.paymentMethod?.status === status) return kept.record
-  const record = serializeWhole(app, whole)
+  const record = Object.freeze(serializeWhole(app, whole))
   keptRecords.set(whole, { publicUrl, record })
   return record
 }

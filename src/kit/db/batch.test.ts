@@ -331,6 +331,25 @@ describe('the group commit', () => {
       assert.equal((await Promise.all(waiting)).length, 4)
     })
 
+    it('gives a batcher its turn beside another whose batches are always full', async () => {
+      const { one, other, pass } = setupTurns()
+      const calls = [one.enqueue(0)]
+      await nextTurn()
+      calls.push(...[1, 2, 3, 4].map(one.enqueue))
+      await nextTurn()
+      assert.deepEqual(one.sizes(), [1, 4])
+      calls.push(...[5, 6, 7, 8].map(one.enqueue), other.enqueue(9))
+      await nextTurn()
+      assert.deepEqual(other.sizes(), [])
+      one.runs[0]?.end()
+      await nextTurn()
+      await nextTurn()
+      assert.deepEqual([one.sizes(), other.sizes()], [[1, 4, 4], [1]])
+      for (const batcher of [other, one, other]) await batcher.endAll()
+      await pass(3)
+      assert.equal((await Promise.all(calls)).length, 10)
+    })
+
     it('does not wait for the turn of a batch that is slow, nor with a full batch', async () => {
       const { one, other, pass } = setupTurns()
       const slow = one.enqueue(1)

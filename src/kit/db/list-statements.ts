@@ -93,7 +93,7 @@ from ${from}
 ${ordered}
 limit ${limit ?? ''}
 offset ${offset ?? ''}`
-  // Which index finds the rows of a filter may depend on its values.
+  // Each of these reads one index in its order. Which index finds the rows of any other filter may depend on its values.
   return filter === undefined || perRowOf ? onePlan(statement) : statement
 }
 

@@ -143,6 +143,16 @@ for (const { kind, address, db, needs } of [
       assert.deepEqual(rows, [{ name: 'One' }])
     })
 
+    it('does not keep the rows of a large reply', async () => {
+      const read = sharedStatement<{ text: string }>(`select repeat('a', $1::integer) as text`)
+      const rowsOf = (length: string) => db.forMerchant(ONE).query(read, [length])
+      for (let times = 0; times < 3; times += 1) await Promise.all([rowsOf('1'), rowsOf('2')])
+      assert.equal(await rowsOf('60000'), await rowsOf('60000'))
+      const rows = await rowsOf('70000')
+      assert.notEqual(await rowsOf('70000'), rows)
+      assert.throws(() => rows.push({ text: '' }), TypeError)
+    })
+
     it('reads several keys of a merchant in one statement, and gives each read its own rows', async () => {
       const read = sharedStatement<{ key: string; name: string; at: string }>(`
         select k.key, c.firstname as name, statement_timestamp()::text as at
@@ -262,36 +272,46 @@ for (const { kind, address, db, needs } of [
   })
 
 describe('row-level security', () => {
-  it('plans a list without a filter once, for the pages of every merchant', NO_POOLER, async () => {
-    const one = connectDb({ url, poolSize: 1 })
-    const listed = listStatements<{ name: string }>({
-      columns: 'c.firstname as name',
-      table: 'customers',
-      alias: 'c',
-    })
-    const window = {
-      createdFrom: null,
-      createdTo: null,
-      after: null,
-      order: 'desc',
-      limit: 1,
-      offset: 0,
-      page: 1,
-    } as const
-    const pageOf = (id: string) =>
-      readPage(one.forMerchant(id), listed, id, { ...window, withoutTotal: true })
-    try {
-      for (let times = 0; times < 4; times += 1) {
-        assert.deepEqual(await pageOf(ONE), [{ name: 'One' }])
-        assert.deepEqual(await pageOf(TWO), [{ name: 'Two' }])
+  it(
+    'plans lists without a filter and lists by values of a column once, for the pages of every merchant',
+    NO_POOLER,
+    async () => {
+      const one = connectDb({ url, poolSize: 1 })
+      const source = { columns: 'c.firstname as name', table: 'customers', alias: 'c' }
+      const unfiltered = listStatements<{ name: string }>(source)
+      const byValues = listStatements<{ name: string }>({
+        ...source,
+        prelude: 'with statuses as (select unnest($4::text[]) as status)',
+        perRowOf: 'statuses',
+        filter: 'c.status = f.status',
+        filterValues: 1,
+      })
+      const window = {
+        createdFrom: null,
+        createdTo: null,
+        after: null,
+        order: 'desc',
+        limit: 1,
+        offset: 0,
+        page: 1,
+      } as const
+      try {
+        for (const [listed, ...values] of [[unfiltered], [byValues, ['active']]] as const) {
+          const pageOf = (id: string) =>
+            readPage(one.forMerchant(id), listed, id, { ...window, withoutTotal: true }, values)
+          for (let times = 0; times < 4; times += 1) {
+            assert.deepEqual(await pageOf(ONE), [{ name: 'One' }])
+            assert.deepEqual(await pageOf(TWO), [{ name: 'Two' }])
+          }
+          const plans = await one.query(selectPlans, [`m${listed.newest.name}`])
+          assert.deepEqual(plans, [{ generic: 8n, custom: 0n }])
+        }
+        assert.deepEqual(await one.query(selectPlanMode), [{ mode: 'auto' }])
+      } finally {
+        await one.close()
       }
-      const plans = await one.query(selectPlans, [`m${listed.newest.name}`])
-      assert.deepEqual(plans, [{ generic: 8n, custom: 0n }])
-      assert.deepEqual(await one.query(selectPlanMode), [{ mode: 'auto' }])
-    } finally {
-      await one.close()
-    }
-  })
+    },
+  )
 
   it('covers every table with a merchant id', async () => {
     const tables = statement<{ name: string; isolated: boolean }>(`

@@ -11,8 +11,9 @@ export interface SharedRead extends Omit<BoundStatement, 'values'> {
   scope: QueryScope
   tenant: Tenant
   /**
-   * Texts. The last one may be an array of keys: each row then begins with its key, and reads of one tenant that differ in
-   * the keys alone become one statement, which takes a quarter of the time for each of twelve.
+   * Texts. The last one may be an array of keys: each row then begins with its key, in the form in which PostgreSQL writes
+   * it, and reads of one tenant that differ in the keys alone become one statement, which takes a quarter of the time for each
+   * of twelve.
    */
   values: readonly (string | readonly string[])[]
   /** Equal for reads of the same statement, tenant and values. */
@@ -38,8 +39,9 @@ interface Returned {
   rows: Row[]
 }
 
-// A payment with its attempts and its method takes about ten kilobytes.
+// A payment with its attempts and its method usually takes about ten kilobytes.
 const MAX_LAST_ROWS = 500
+const MAX_KEPT_LENGTH = 64_000
 
 export function createLastRows(): LastRows {
   const returned = new Map<string, Returned>()
@@ -78,7 +80,7 @@ export async function sendTogether(
     const query = { name, text, values: [...values], query_timeout: timeoutMs }
     const { fields, rows } = await scope.send(client, query)
     known.set(name, rowReader(fields, types))
-    rowsOf.set(read, rows)
+    rowsOf.set(read, frozen(rows))
   }
   const prepared = reads.filter((read) => !rowsOf.has(read))
   const valuesOf = await sendPrepared(client, prepared, timeoutMs)
@@ -93,12 +95,19 @@ export async function sendTogether(
 function toRows(lastRows: LastRows, id: string, values: readonly Values[], readRow: ReadRow): Row[] {
   const last = lastRows.get(id)
   if (last && areEqual(last.values, values)) return last.rows
-  const rows = values.map((one) => Object.freeze(readRow(one)))
-  // Several callers share them.
-  Object.freeze(rows)
-  lastRows.set(id, { values, rows })
+  const rows = frozen(values.map(readRow))
+  if (lengthOf(values) <= MAX_KEPT_LENGTH) lastRows.set(id, { values, rows })
   return rows
 }
+
+/** Several callers share them. */
+function frozen(rows: Row[]): Row[] {
+  for (const row of rows) Object.freeze(row)
+  return Object.freeze(rows) as Row[]
+}
+
+const lengthOf = (values: readonly Values[]) =>
+  values.flat().reduce((length, value) => length + (value?.length ?? 0), 0)
 
 const areEqual = (one: readonly Values[], other: readonly Values[]) =>
   one.length === other.length &&
@@ -165,7 +174,11 @@ function statementIdOf(read: SharedRead): string {
   return keysOf(read) ? JSON.stringify([read.name, textsOf(read)]) : read.id
 }
 
-const keysOf = ({ values }: SharedRead) => values.find((value) => Array.isArray(value))
+function keysOf({ values }: SharedRead): readonly string[] | undefined {
+  const last = values.at(-1)
+  return typeof last === 'string' ? undefined : last
+}
+
 const textsOf = ({ values }: SharedRead) => values.filter((value) => typeof value === 'string')
 
 function stepOf(reads: readonly SharedRead[], valuesOf: Map<SharedRead, Values[]>): Step {
