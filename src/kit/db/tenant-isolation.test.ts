@@ -6,7 +6,6 @@ import { NO_POOLER, testDatabaseUrl } from '../../../test/support/database.ts'
 import { dropDatabase, runAsAdmin, withDatabase } from '../../../test/support/template.ts'
 import { scopeOf } from './connections/tenant-query.ts'
 import { connectDb, type Statement, sqlStateOf, type Tx } from './db.ts'
-import { listStatements, readPage } from './list-statements.ts'
 import { migrate } from './migrate.ts'
 import {
   applyRowLevelSecurity,
@@ -44,10 +43,6 @@ const selectNames = statement<{ name: string }>('select firstname as name from c
 const selectRole = statement<{ role: string; merchant: string | null }>(
   `select current_setting('role') as role, current_setting('app.merchant_id', true) as merchant`,
 )
-const selectPlans = statement<{ generic: bigint; custom: bigint }>(
-  'select generic_plans as generic, custom_plans as custom from pg_prepared_statements where name = $1',
-)
-const selectPlanMode = statement<{ mode: string }>(`select current_setting('plan_cache_mode') as mode`)
 const namesFor = async (db: Tx) => (await db.query(selectNames)).map(({ name }) => name).join(' ')
 
 const isRefused = (error: unknown) => sqlStateOf(error) === '42501'
@@ -272,47 +267,6 @@ for (const { kind, address, db, needs } of [
   })
 
 describe('row-level security', () => {
-  it(
-    'plans lists without a filter and lists by values of a column once, for the pages of every merchant',
-    NO_POOLER,
-    async () => {
-      const one = connectDb({ url, poolSize: 1 })
-      const source = { columns: 'c.firstname as name', table: 'customers', alias: 'c' }
-      const unfiltered = listStatements<{ name: string }>(source)
-      const byValues = listStatements<{ name: string }>({
-        ...source,
-        prelude: 'with statuses as (select unnest($4::text[]) as status)',
-        perRowOf: 'statuses',
-        filter: 'c.status = f.status',
-        filterValues: 1,
-      })
-      const window = {
-        createdFrom: null,
-        createdTo: null,
-        after: null,
-        order: 'desc',
-        limit: 1,
-        offset: 0,
-        page: 1,
-      } as const
-      try {
-        for (const [listed, ...values] of [[unfiltered], [byValues, ['active']]] as const) {
-          const pageOf = (id: string) =>
-            readPage(one.forMerchant(id), listed, id, { ...window, withoutTotal: true }, values)
-          for (let times = 0; times < 4; times += 1) {
-            assert.deepEqual(await pageOf(ONE), [{ name: 'One' }])
-            assert.deepEqual(await pageOf(TWO), [{ name: 'Two' }])
-          }
-          const plans = await one.query(selectPlans, [`m${listed.newest.name}`])
-          assert.deepEqual(plans, [{ generic: 8n, custom: 0n }])
-        }
-        assert.deepEqual(await one.query(selectPlanMode), [{ mode: 'auto' }])
-      } finally {
-        await one.close()
-      }
-    },
-  )
-
   it('covers every table with a merchant id', async () => {
     const tables = statement<{ name: string; isolated: boolean }>(`
       select c.relname as name, c.relrowsecurity and exists (select from pg_policy where polrelid = c.oid) as isolated
