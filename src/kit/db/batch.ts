@@ -58,7 +58,7 @@ export const createTurns = (): Turns => ({ running: new Map(), takeTurns: [] })
  * Measured in turns on two processors, against none: 25 % more requests per second of 16 and 24 callers. Against 3 ms and
  * a target of 16, the rate of initiates and charges was 1.06 and 1.13 times with 8 callers, 1.12 and 1.07 with 24, 1.1 and
  * 1.0 with 48. Two cells on Citus: charges 1.7 and initiates 1.5 times as many as without regard to the usual time. The two
- * statements of a charge in turns: 1.07, 1.15 and 1.1 times as many charges with 8, 24 and 48 callers.
+ * statements of a charge in turns: 1.1 times as many charges of 24 callers.
  */
 export function defaultLinger(clock: Linger['clock']): Linger {
   return { clock, lingerMs: 1, overlapAfterMs: 25, batchTarget: 12 }

@@ -43,7 +43,7 @@ export function shared<Row>(statement: Statement<Row>): Statement<Row> {
   return marked
 }
 
-/** A read whose plan is the best one for any values. Only where a merchant is set with it. */
+/** A read whose plan is the best one for any values. Without effect on a handle that sees every merchant. */
 export function onePlan<Row>(statement: Statement<Row>): Statement<Row> {
   const marked = { ...statement, hasOnePlan: true }
   statements.set(statement.name, marked)
