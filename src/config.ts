@@ -225,6 +225,27 @@ export function readClientConfig(env: Env = process.env): ClientConfig {
   })
 }
 
+// What decides where a service listens and which data it has.
+const LOCATION_SETTINGS = [
+  SETTINGS.databaseUrl,
+  SETTINGS.dataDir,
+  SETTINGS.host,
+  SETTINGS.port,
+  SETTINGS.publicUrl,
+] as const
+
+/**
+ * The settings by which another command finds the same data and address, as far as the environment has them. The address of
+ * a database may have a password, so it is null.
+ */
+export function listLocationSettings(env: Env = process.env): { name: string; value: string | null }[] {
+  return LOCATION_SETTINGS.flatMap((setting) => {
+    const value = env[setting.name]?.trim()
+    if (!value) return []
+    return { name: setting.name, value: setting === SETTINGS.databaseUrl ? null : value }
+  })
+}
+
 /** The URL of a service on this address for clients on the same machine. With PORT 0, app.ts calls it after listening. */
 export function publicUrlOf(host: string, port: number): string {
   const reachable = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { ApiError, errorFromIssues } from '../core/errors.ts'
+import { ApiError, errorFromIssues, newIssue } from '../core/errors.ts'
 import { created, ok, type Route, route } from '../kit/http/route.ts'
 import { described, UuidInput, UuidParams } from '../kit/http/schema.ts'
 import { checkStatus } from '../outcomes/status-check.ts'
@@ -62,19 +62,19 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
           Type.String({
             minLength: 1,
             maxLength: 100,
-            description: 'Your reference of the payment or charge. This or `uuid` is required.',
+            description:
+              'Your reference of the payment or charge. This or `uuid` is required; both must agree.',
           }),
         ),
-        uuid: Type.Optional(
-          described(UuidInput, 'The uuid of the payment or charge, instead of `reference`.'),
-        ),
+        uuid: Type.Optional(described(UuidInput, 'The uuid of the payment or charge.')),
       }),
       response: { http: 200, data: PaymentRecord },
       errors: ['missing_reference', 'invalid_uuid', 'payment_not_found'],
       examples: { data: PAYMENT_EXAMPLE },
       handle: async ({ merchant, query }) => {
-        const name = identifierOf(query.reference, query.uuid)
-        const whole = await requireWholePayment(app, merchant, name)
+        const { reference, uuid } = query
+        const whole = await requireWholePayment(app, merchant, identifierOf(reference, uuid))
+        if (reference !== undefined && uuid !== undefined) requireSamePayment(whole.payment, reference)
         return ok('Payment verified.', await verifiedRecord(app, whole))
       },
     }),
@@ -134,4 +134,11 @@ function identifierOf(reference: string | undefined, uuid: string | undefined) {
   if (reference !== undefined) return { reference }
   const message = 'Name the payment by reference or by uuid.'
   throw errorFromIssues([{ field: 'reference', code: 'missing_reference', message }])
+}
+
+/** A request that names two different payments is ambiguous, so it is rejected, as it is for a refund. */
+function requireSamePayment(payment: PaymentRow, reference: string): void {
+  if (payment.reference === reference) return
+  const message = 'reference and uuid name different payments; send one of them.'
+  throw errorFromIssues([newIssue('reference', 'validation_failed', message)])
 }

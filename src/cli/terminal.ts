@@ -41,6 +41,11 @@ export function colorize(terminal: Pick<Terminal, 'hasColours'>, colour: Colour,
   return terminal.hasColours === true ? styleText(colour, text, { validateStream: false }) : text
 }
 
+/** The text as one word of a POSIX shell. */
+export function quoteWord(text: string): string {
+  return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}
+
 /** The envelope of the API; --json prints it. */
 export interface Envelope {
   status: 'success' | 'error'

@@ -108,6 +108,33 @@ describe('GET /api/v1/checkout/verify-payment', () => {
     }
   })
 
+  it('finds a payment by a reference and a uuid that both name it, open or final, and a charge too', async () => {
+    const charge = chargeBody(await saveMethod(api, 'card_success'))
+    const charged = (await api.post('/api/v1/charges/recurring', charge)).body.data
+    for (const { reference, uuid } of [await initiate(), await payWith(api, 'card_success'), charged])
+      assert.equal((await verify(`?reference=${reference}&uuid=${uuid}`)).uuid, uuid)
+  })
+
+  it('rejects a reference and a uuid that name different payments, and names the field', async () => {
+    const [one, other] = [await initiate(), await initiate()]
+    const { api: stranger } = await service.newMerchant()
+    const { data: foreign } = (await stranger.post('/api/v1/checkout/initiate-payment', initiateBody())).body
+    // The response does not say whether anybody has such a payment.
+    for (const reference of [other.reference, foreign.reference, 'nothing']) {
+      const answer = await api.get(verifyPath(`?reference=${reference}&uuid=${one.uuid}`))
+      assert.deepEqual(assertApiError(answer, 'validation_failed'), ['reference: validation_failed'])
+      assert.equal(answer.body.message, 'reference and uuid name different payments; send one of them.')
+    }
+  })
+
+  it('answers payment_not_found for a uuid of no payment, also beside the reference of one', async () => {
+    const { reference } = await initiate()
+    const { api: stranger } = await service.newMerchant()
+    const { data: foreign } = (await stranger.post('/api/v1/checkout/initiate-payment', initiateBody())).body
+    for (const uuid of [UNKNOWN_UUID, foreign.uuid])
+      assertApiError(await api.get(verifyPath(`?reference=${reference}&uuid=${uuid}`)), 'payment_not_found')
+  })
+
   it('rejects a malformed uuid, an invalid reference and a repeated parameter', async () => {
     for (const uuid of ['nonsense', UNKNOWN_UUID.toUpperCase(), `{${UNKNOWN_UUID}}`, '']) {
       const answer = await api.get(verifyPath(`?uuid=${encodeURIComponent(uuid)}`))

@@ -109,6 +109,37 @@ describe('the screens of the dashboard', () => {
     })
 })
 
+/** The text of the command, and its words that are on more than one line. */
+const READ_COMMAND = `(() => {
+  const element = [...document.querySelectorAll('code')].find(({ textContent }) => /npm run/.test(textContent))
+  const range = document.createRange()
+  const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT)
+  const broken = []
+  for (let node = texts.nextNode(); node; node = texts.nextNode())
+    for (const { 0: word, index } of node.data.matchAll(/[^ ]+/g)) {
+      range.setStart(node, index)
+      range.setEnd(node, index + word.length)
+      if (range.getClientRects().length > 1) broken.push(word)
+    }
+  return { text: element.textContent, broken }
+})()`
+
+describe('the command on a sign-in page of staging', () => {
+  for (const address of SIGN_INS)
+    it(`breaks only at its spaces on a phone, and is copied as it is: ${address}`, async (t) => {
+      const { page, problems } = await newVisitor(t, browser, { origins: [service.url] })
+      await page.goto(service.url + address)
+      for (const width of PHONES) {
+        await page.setViewportSize({ width, height: 800 })
+        const { text, broken } = await page.evaluate<{ text: string; broken: string[] }>(READ_COMMAND)
+        assert.deepEqual(broken, [], `${width} wide`)
+        assert.match(text, /^npm run cowry -- people [a-z-]+( --email \S+)?$/)
+      }
+      assert.deepEqual(await findOverflow(page), [])
+      assert.deepEqual(problems, [])
+    })
+})
+
 describe('an open page of the dashboard', () => {
   it('shows that its payment was paid, and that there are new ones, without being loaded again', async (t) => {
     const body = initiateBody()

@@ -1,9 +1,10 @@
 // cowry demo: fills a staging instance with a merchant and months of its history.
 
 import { type Command, InvalidArgumentError } from 'commander'
+import { listLocationSettings } from '../../config.ts'
 import { type JsonOption, parseInteger, withJson } from '../options.ts'
 import type { FilledDemo, Shell } from '../shell.ts'
-import { colorize, renderRecord } from '../terminal.ts'
+import { colorize, quoteWord, renderRecord } from '../terminal.ts'
 
 interface Options extends JsonOption {
   seed: number
@@ -49,7 +50,10 @@ async function fill(shell: Shell, { json, again = false, ...size }: Options): Pr
     [
       `${colorize(terminal, 'green', message)}\n`,
       renderRecord({ merchant: merchantId, key: apiKey, service: url }),
-      'Look at it while the service runs (npm start):',
+      'Start the service, if it does not run:',
+      `  ${startCommand(shell)}`,
+      '',
+      'Then look at it:',
       ...LOOKS.map((path) => curlOf(filled, path)),
       '',
       'Sign in to the dashboard as one of its people. Each link works once, within a day; run this again for new ones.',
@@ -57,6 +61,15 @@ async function fill(shell: Shell, { json, again = false, ...size }: Options): Pr
       '',
     ].join('\n'),
   )
+}
+
+/** With the settings that this command was given, so that the service has the demo, at the address below. */
+function startCommand({ env }: Shell): string {
+  // The service refuses the … and says which form the address has.
+  const settings = listLocationSettings(env).map(
+    ({ name, value }) => `${name}=${value === null ? '…' : quoteWord(value)}`,
+  )
+  return [...settings, 'npm start'].join(' ')
 }
 
 const LOOKS = [

@@ -78,7 +78,7 @@ export async function signInPage(
   const body = html`${done}<form method="post" action="${signInPathOf(app.area)}"><input type="hidden" name="next" value="${next}">
 ${field('email', t('email'), { type: 'email', value: request.form.email ?? '', isRequired: true, autocomplete: 'username' })}
 ${field('password', t('password'), { type: 'password', isRequired: true, autocomplete: 'current-password' })}
-<button>${t('signIn')}</button></form>${passkeyLink(app, next, t('passkeySignIn'))}${app.area.kind === 'member' && app.oidc && html`<p><a class="button plain" href="${PROVIDER_PATH}?next=${encodeURIComponent(next)}">${t('signInProvider')}</a></p>`}${app.area.kind === 'member' && html`<p><a href="${LOST_PATH}">${t('lostLink')}</a></p>`}${app.mode === 'test' && html`<p class="dim">${t(staging.text)}<br><code>${staging.command}</code></p>`}`
+<button>${t('signIn')}</button></form>${passkeyLink(app, next, t('passkeySignIn'))}${app.area.kind === 'member' && app.oidc && html`<p><a class="button plain" href="${PROVIDER_PATH}?next=${encodeURIComponent(next)}">${t('signInProvider')}</a></p>`}${app.area.kind === 'member' && html`<p><a href="${LOST_PATH}">${t('lostLink')}</a></p>`}${app.mode === 'test' && html`<p class="dim">${t(staging.text)}<br>${commandOf(staging.command)}</p>`}`
   return showEntryPage(app, request, {
     title: t(app.area.kind === 'operator' ? 'opsSignInTitle' : 'signInTitle'),
     texts,
@@ -87,6 +87,13 @@ ${field('password', t('password'), { type: 'password', isRequired: true, autocom
     // Also where this page answers another address, such as that of a link that is not valid any more.
     address: { path: signInPathOf(app.area), query: next === '' ? {} : { next } },
   })
+}
+
+/** A command, which a narrow page breaks only at its spaces: an option such as --email stays whole. */
+function commandOf(command: string): Html {
+  const [first = '', ...words] = command.split(' ')
+  const whole = (word: string) => html`<span>${word}</span>`
+  return html`<code class="command">${whole(first)}${words.map((word) => html` ${whole(word)}`)}</code>`
 }
 
 function passkeyLink(app: AreaApp, next: string, text: string): Html | false {

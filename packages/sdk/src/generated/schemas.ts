@@ -1744,9 +1744,9 @@ export type WebhookTestEvent = EventBase & {
 }
 
 export interface PaymentsVerifyQuery {
-  /** Your reference of the payment or charge. This or `uuid` is required. */
+  /** Your reference of the payment or charge. This or `uuid` is required; both must agree. */
   reference?: string | undefined
-  /** The uuid of the payment or charge, instead of `reference`. */
+  /** The uuid of the payment or charge. */
   uuid?: string | undefined
 }
 
