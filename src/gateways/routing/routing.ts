@@ -79,7 +79,6 @@ export function orderCandidates(input: RoutingInput): Routing {
 }
 
 /** The row of this country, else the row for any other country. */
-/** The route of the country, or the one of the currency. */
 export function findRoute(
   routes: readonly Route[],
   currency: Currency,
