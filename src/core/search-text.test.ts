@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { referenceQueryOf, searchQueryOf, searchTextOf } from './search-text.ts'
+import { searchQueryOf, searchTextOf } from './search-text.ts'
 
 const MERCHANT = '0198c0de-0000-7000-8000-0123456789ab'
 
@@ -28,33 +28,6 @@ describe('the n-gram query of a search text', () => {
 
   it('counts characters as PostgreSQL does', () => {
     assert.equal(searchQueryOf(MERCHANT, '👩🏽‍🔧a'), `'456789ab👩🏽‍🔧' & '456789ab🏽‍🔧a'`)
-  })
-})
-
-describe('the query for pieces of a reference', () => {
-  it('has the pieces that follow each other from each place where one may begin', () => {
-    assert.equal(referenceQueryOf('er-12345'), `('er-' & '123') | ('r-1' & '234') | ('-12' & '345')`)
-    assert.equal(referenceQueryOf('12345'), `('123') | ('234') | ('345')`)
-    assert.equal(referenceQueryOf('aaaaaaa'), `('aaa') | ('aaa') | ('aaa')`)
-  })
-
-  it('has the beginning of a piece where the text ends before it does', () => {
-    assert.equal(referenceQueryOf('1234'), `('123') | ('234') | ('34':*)`)
-  })
-
-  it('is of the longest run of characters that PostgreSQL folds in the same way everywhere', () => {
-    assert.equal(referenceQueryOf('été-1234é'), referenceQueryOf('-1234'))
-    assert.equal(referenceQueryOf('İ-1234'.toLowerCase()), referenceQueryOf('-1234'))
-    assert.equal(referenceQueryOf('1234-İ'.toLowerCase()), referenceQueryOf('1234-'))
-  })
-
-  it('does not exist for a text that may have no whole piece', () => {
-    for (const text of ['', 'a', '149', 'éàüñø', 'caféabc'])
-      assert.equal(referenceQueryOf(text), undefined, text)
-  })
-
-  it('escapes quotes and backslashes', () => {
-    assert.equal(referenceQueryOf(`n'1\\`), `('n''1') | ('''1\\\\') | ('1\\\\':*)`)
   })
 })
 

@@ -1,9 +1,6 @@
-// What the indexes for searches are asked for. A row that an index finds may not have the text: statements compare it too.
+// The search text of a customer: "first last" and the e-mail, in lower case. A query has no control characters, so the
+// line break prevents a match across the two.
 
-/**
- * The search text of a customer: "first last" and the e-mail, in lower case. A query has no control characters, so the line
- * break prevents a match across the two.
- */
 export function searchTextOf(customer: { firstname: string; lastname: string; email: string }): string {
   return `${customer.firstname} ${customer.lastname}\n${customer.email}`.toLowerCase()
 }
@@ -36,29 +33,3 @@ function selectivePart(text: string): string {
 }
 
 const quoteLexeme = (gram: string): string => `'${gram.replaceAll(/['\\]/g, '$&$&')}'`
-
-const PIECE = 3
-
-/**
- * The tsquery for the index over reference_pieces (migrations), which has every third n-gram of three characters: for each
- * place in the text where a piece may begin, the pieces that follow each other from there. Undefined if the text has fewer
- * than four characters of ASCII in a row, which alone PostgreSQL folds as we do.
- */
-export function referenceQueryOf(text: string): string | undefined {
-  const runs = text.match(ASCII_RUNS) ?? []
-  const [longest = ''] = runs.toSorted((one, other) => other.length - one.length)
-  const sets = Array.from({ length: PIECE }, (_, start) => piecesOf(longest, start))
-  if (sets.some((pieces) => pieces.length === 0)) return
-  return sets.map((pieces) => `(${pieces.join(' & ')})`).join(' | ')
-}
-
-// Without the i of an İ in lower case, which is an i and a dot.
-const ASCII_RUNS = /(?:(?!i\u0307)[ -~])+/g
-
-/** The whole pieces from the start on; where there is none, the beginning of one, unless it is a single character. */
-function piecesOf(text: string, start: number): string[] {
-  const count = Math.floor((text.length - start) / PIECE)
-  if (count < 1) return text.length - start < PIECE - 1 ? [] : [`${quoteLexeme(text.slice(start))}:*`]
-  const starts = Array.from({ length: count }, (_, index) => start + index * PIECE)
-  return [...new Set(starts.map((from) => quoteLexeme(text.slice(from, from + PIECE))))]
-}

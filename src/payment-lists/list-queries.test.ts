@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import fc from 'fast-check'
 import { testDatabase } from '../../test/support/database.ts'
 import { readsOf } from '../../test/support/row-reads.ts'
-import { referenceQueryOf } from '../core/search-text.ts'
 import { systemClock } from '../kit/clock.ts'
 import { type Db, sql } from '../kit/db/db.ts'
-import { substringPattern } from '../kit/db/pagination.ts'
 import { systemRandom } from '../kit/random.ts'
 import { toFilter } from './filters.ts'
 import { listPaymentRows } from './list-queries.ts'
@@ -68,13 +65,6 @@ const search = (merchantId: string, text: string, page: Partial<Page> = {}) =>
     return { ...found, read: (await reads()) - before }
   })
 
-const comparePieces = sql<{ matches: number; missed: string[] }>`
-select
-  count(*)::integer as matches,
-  coalesce(array_agg(whole) filter (where not reference_pieces(whole) @@ pieces::tsquery), '{}') as missed
-from jsonb_to_recordset($1::jsonb) as r (whole text, pattern text, pieces text)
-where whole ilike pattern`
-
 const referencesOf = (rows: readonly { reference: string }[]) => rows.map(({ reference }) => reference)
 
 describe('a search for references', () => {
@@ -99,25 +89,6 @@ describe('a search for references', () => {
     assert.deepEqual([some.rows[0]?.reference, some.counted, some.isPartial], ['order-14999', 111, false])
     const oldest = await search(LARGE, 'order-149', { order: 'asc' })
     assert.equal(oldest.rows[0]?.reference, 'order-149')
-    for (const text of ['-149', 'R-149', 'er-149'])
-      assert.equal((await search(LARGE, text)).counted, 111, text)
-  })
-
-  it('finds by the pieces of a text every reference that the comparison finds', async () => {
-    const character = fc.constantFrom(...'abAB12-_\'\\" \u0001\n', 'é', 'İ', '明', '👩')
-    const reference = fc.string({ unit: character, minLength: 8, maxLength: 24 })
-    const contained = fc.record({ reference, from: fc.nat(12), length: fc.integer({ min: 4, max: 12 }) })
-    const rows = fc.sample(contained, { numRuns: 10_000, seed: 7 }).flatMap((sample) => {
-      const characters = Array.from(sample.reference).slice(sample.from, sample.from + sample.length)
-      const text = characters.join('').normalize('NFC').toLowerCase()
-      const pieces = referenceQueryOf(text)
-      return pieces === undefined
-        ? []
-        : [{ whole: sample.reference, pattern: substringPattern(text), pieces }]
-    })
-    const [compared] = await db.query(comparePieces, [JSON.stringify(rows)])
-    assert.ok(compared && compared.matches > 1_000, `the comparison found only ${compared?.matches}`)
-    assert.deepEqual(compared.missed, [])
   })
 
   it('finds the payment that has a frequent text as its whole reference', async () => {

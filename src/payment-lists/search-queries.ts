@@ -129,18 +129,17 @@ const AMONG_FILTERED = bothOrders(
   }),
 )
 
-// Finds payments by the indexes. Own values: the pieces and the n-grams of the text, the receipt code, the cursor, and the
-// number of ids.
+// Finds payments by the indexes. Own values: the part of the text with rare trigrams, the n-grams, the receipt code, the
+// cursor, and the number of ids.
 
 /** Of them a page is filtered and sorted. */
 const MOST_FOUND = '500'
-/** Each is compared, which takes 2 µs. A text whose pieces more references have counts as frequent. */
-const MOST_REFERENCES = '60000'
+/** Each is an index entry and a comparison. A text with more matches counts as frequent. */
+const MOST_REFERENCES = '20000'
 const MOST_CUSTOMERS = '1000'
 const MOST_OF_CUSTOMERS = '5000'
 
-/** The pieces are in a sub-select, because otherwise PostgreSQL plans again for each text. */
-const hasPieces = `r.merchant_id = $1 and reference_pieces(r.reference) @@ (select ${own(0)}::tsquery)`
+const hasReference = `r.merchant_id = $1 and r.reference ilike ${own(0)} and (r.reference ilike $11) is true`
 
 /** Forces the n-gram index over names and e-mails: another index would read all customers of the merchant. */
 const hasEmail = `search_ngrams(c.merchant_id, c.search_text) @@ ${own(1)}::tsquery and (c.merchant_id = $1 and c.email_key like $11) is true`
@@ -159,13 +158,12 @@ with customers_found as materialized (
   where ${hasEmail}
   limit ${MOST_CUSTOMERS} + 1
 ),
-references_found as materialized (
-  select r.payment_id as id, r.created_at, r.reference ilike $11 as has_text
+by_reference as materialized (
+  select r.payment_id as id, r.created_at
   from searched_references r
-  where ${FEW_CUSTOMERS} and ${hasPieces}
+  where ${FEW_CUSTOMERS} and ${hasReference}
   limit ${MOST_REFERENCES} + 1
 ),
-by_reference as (select id, created_at from references_found where has_text),
 by_email as materialized (
   select p.id, p.created_at
   from customers_found c
@@ -199,7 +197,7 @@ found as (
 looked as materialized (${newestOf('found')}),
 ${matched(order, 'select id from looked', `${FITS} and ${HAS_SEARCH_VALUES}`, MOST_FOUND, own(7))},
   not ${FEW_CUSTOMERS}
-  or (select count(*) from references_found) > ${MOST_REFERENCES}
+  or (select count(*) from by_reference) > ${MOST_REFERENCES}
   or (select count(*) from by_email) > ${MOST_OF_CUSTOMERS} as "isTooMany"`
 }
 
@@ -301,11 +299,11 @@ export async function findText(
   merchantId: string,
   window: ListWindow,
   values: FilterValues,
-  { pieces, text, receipt }: SearchText & { pieces: string },
+  { selective, text, receipt }: SearchText & { selective: string },
 ): Promise<Searched | undefined> {
   const [found] = await db.query(FOUND[window.order], [
     ...[...periodValues(merchantId, window), ...values],
-    ...[pieces, searchQueryOf(merchantId, text), ...receipt],
+    ...[selective, searchQueryOf(merchantId, text), ...receipt],
     ...[...keysetPosition(window), take(window)],
   ])
   return found?.isTooMany ? undefined : (found ?? NONE)

@@ -1,6 +1,5 @@
 // Searches payments for a text (search-queries.ts), in one of three ways by how frequent it is.
 
-import { referenceQueryOf } from '../core/search-text.ts'
 import { readReceiptCode } from '../core/text/receipt-code.ts'
 import { findCustomersByPhone } from '../customers/service.ts'
 import type { Db } from '../kit/db/db.ts'
@@ -38,17 +37,14 @@ export async function searchPayments(
     const isPartial = called.length === Number(MOST_OF_CALLERS)
     return { exact: [...(await findWhole()), ...called], customerId: null, isPartial }
   }
-  const end = Array.from(text.text).slice(-SELECTIVE_LENGTH).join('')
+  const end = selectivePart(text.text)
   const patterns = { text: substringPattern(text.text), end: substringPattern(end) }
   const period = periodValues(merchantId, window)
   const { isSmall, isFrequent, isEndFrequent } = await sampleText(db, period, filter.kinds, patterns)
   if (isSmall) return { searched: await lookForText(db, merchantId, window, values, await findWhole()) }
-  const pieces = (isEndFrequent ? undefined : referenceQueryOf(end)) ?? referenceQueryOf(text.text)
-  const find = async (own: ListWindow) =>
-    pieces === undefined || isFrequent
-      ? undefined
-      : findText(db, merchantId, own, values, { ...text, pieces })
-  const searched = await find(window)
+  const selective = isEndFrequent ? patterns.text : patterns.end
+  const find = (own: ListWindow) => findText(db, merchantId, own, values, { ...text, selective })
+  const searched = !isFrequent && HAS_TRIGRAM.test(text.text) ? await find(window) : undefined
   if (!searched)
     return {
       exact: await findWhole(),
@@ -69,6 +65,14 @@ function searchTextOf({ search }: PaymentFilter): SearchText {
   return { text, receipt: [first, last, tail] }
 }
 
-// References mostly have the same beginning, so their last characters have the rare pieces: two of them, wherever the first one
-// begins. Each further one is another lookup. Where all references have the same end, the whole text is used.
-const SELECTIVE_LENGTH = 8
+// References mostly have the same beginning, so their last characters have the rare trigrams. A longer end often has the
+// beginning of a word, and many words have the same beginning. Where all references have the same end, the whole text is used.
+const SELECTIVE_LENGTH = 6
+// A shorter text has no trigram, and a database with the C collation has trigrams of ASCII letters only. Without one, the index
+// would read all of its entries.
+const HAS_TRIGRAM = /[a-z0-9]{3}/
+
+function selectivePart(search: string): string {
+  const end = Array.from(search).slice(-SELECTIVE_LENGTH).join('')
+  return HAS_TRIGRAM.test(end) ? end : search
+}
