@@ -225,24 +225,31 @@ export function readClientConfig(env: Env = process.env): ClientConfig {
   })
 }
 
-// What decides where a service listens and which data it has.
+// What decides where a service listens, and which data it has and can read.
 const LOCATION_SETTINGS = [
   SETTINGS.databaseUrl,
+  SETTINGS.encryptionKeys,
+  SETTINGS.keyPepper,
   SETTINGS.dataDir,
   SETTINGS.host,
   SETTINGS.port,
   SETTINGS.publicUrl,
 ] as const
+const SECRET_SETTINGS: readonly unknown[] = [
+  SETTINGS.databaseUrl,
+  SETTINGS.encryptionKeys,
+  SETTINGS.keyPepper,
+]
 
 /**
- * The settings by which another command finds the same data and address, as far as the environment has them. The address of
- * a database may have a password, so it is null.
+ * The settings by which another command finds the same data and address, as far as the environment has them. A secret is null;
+ * the address of a database may have a password.
  */
 export function listLocationSettings(env: Env = process.env): { name: string; value: string | null }[] {
   return LOCATION_SETTINGS.flatMap((setting) => {
     const value = env[setting.name]?.trim()
     if (!value) return []
-    return { name: setting.name, value: setting === SETTINGS.databaseUrl ? null : value }
+    return { name: setting.name, value: SECRET_SETTINGS.includes(setting) ? null : value }
   })
 }
 

@@ -1,11 +1,12 @@
 import { Type } from 'typebox'
-import { ApiError, errorFromIssues, newIssue } from '../core/errors.ts'
+import { ApiError, errorFromIssues } from '../core/errors.ts'
 import { created, ok, type Route, route } from '../kit/http/route.ts'
 import { described, UuidInput, UuidParams } from '../kit/http/schema.ts'
 import { checkStatus } from '../outcomes/status-check.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { INITIATE_BODY_EXAMPLE, INITIATED_EXAMPLE, PAYMENT_EXAMPLE } from '../payments/examples.ts'
 import { requireWholePayment, type WholePayment } from '../payments/find.ts'
+import { requireSamePayment } from '../payments/input.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { InitiatedPayment, PaymentRecord } from '../payments/schema.ts'
 import { isOpen, isUnpaid } from '../payments/states.ts'
@@ -63,7 +64,7 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
             minLength: 1,
             maxLength: 100,
             description:
-              'Your reference of the payment or charge. This or `uuid` is required; both must agree.',
+              'Your reference of the payment or charge, or its uuid in `uuid`. If both are given, they must name the same payment.',
           }),
         ),
         uuid: Type.Optional(described(UuidInput, 'The uuid of the payment or charge.')),
@@ -74,7 +75,7 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
       handle: async ({ merchant, query }) => {
         const { reference, uuid } = query
         const whole = await requireWholePayment(app, merchant, identifierOf(reference, uuid))
-        if (reference !== undefined && uuid !== undefined) requireSamePayment(whole.payment, reference)
+        requireSamePayment(whole.payment, reference, ['uuid', 'reference'])
         return ok('Payment verified.', await verifiedRecord(app, whole))
       },
     }),
@@ -134,11 +135,4 @@ function identifierOf(reference: string | undefined, uuid: string | undefined) {
   if (reference !== undefined) return { reference }
   const message = 'Name the payment by reference or by uuid.'
   throw errorFromIssues([{ field: 'reference', code: 'missing_reference', message }])
-}
-
-/** A request that names two different payments is ambiguous, so it is rejected, as it is for a refund. */
-function requireSamePayment(payment: PaymentRow, reference: string): void {
-  if (payment.reference === reference) return
-  const message = 'reference and uuid name different payments; send one of them.'
-  throw errorFromIssues([newIssue('reference', 'validation_failed', message)])
 }

@@ -14,7 +14,7 @@ import {
   isCurrency,
   usesCurrency,
 } from '../core/currency.ts'
-import { type Issue, newIssue } from '../core/errors.ts'
+import { errorFromIssues, type Issue, newIssue } from '../core/errors.ts'
 import { type Money, parseAmount } from '../core/money.ts'
 import type { BodyFacts } from '../kit/http/route.ts'
 import { CountryInput, described, Email, namedObject, PersonName } from '../kit/http/schema.ts'
@@ -200,4 +200,15 @@ export function customerIssues(body: Record<string, unknown>): Issue[] {
     issues.push({ field: 'customer.phone', code: 'invalid_format', message })
   }
   return issues
+}
+
+/** A request that names two different payments is ambiguous, so it is rejected. The fields are those of the uuid and the reference. */
+export function requireSamePayment(
+  payment: { reference: string },
+  reference: string | undefined,
+  [uuidField, referenceField]: readonly [string, string],
+): void {
+  if (reference === undefined || reference === payment.reference) return
+  const message = `${uuidField} and ${referenceField} name different payments; send one of them.`
+  throw errorFromIssues([newIssue(referenceField, 'validation_failed', message)])
 }

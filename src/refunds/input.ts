@@ -70,13 +70,6 @@ function toPaymentSelector(uuid: string | undefined, reference: string | undefin
   return reference === undefined ? { uuid } : { uuid, reference }
 }
 
-/** A request that names two different payments is ambiguous, so it is rejected. */
-export function requireSamePayment({ payment: selector }: RefundInput, reference: string): void {
-  if (selector.reference === undefined || selector.reference === reference) return
-  const message = 'paymentUuid and paymentReference name different payments; send one of them.'
-  throw errorFromIssues([newIssue('paymentReference', 'validation_failed', message)])
-}
-
 /** Integrators often send their own reference of the refund where the payment's is expected, so the message says so. */
 export function explainUnknownPayment(error: unknown, { payment: selector }: RefundInput): never {
   if (!(error instanceof ApiError) || error.code !== 'payment_not_found' || 'uuid' in selector) throw error

@@ -13,15 +13,10 @@ import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 import { requirePayment } from '../payments/find.ts'
 import { newGatewayKey } from '../payments/gateway-request.ts'
+import { requireSamePayment } from '../payments/input.ts'
 import type { LockedPayment, PaymentRow } from '../payments/payment.ts'
 import { advanceRefund } from './advance.ts'
-import {
-  explainUnknownPayment,
-  type RefundInput,
-  requireRetryable,
-  requireSamePayment,
-  toRefundAmount,
-} from './input.ts'
+import { explainUnknownPayment, type RefundInput, requireRetryable, toRefundAmount } from './input.ts'
 import { findPaidAttempt, requireRefundable, reserveRefund } from './payment-effects.ts'
 import { findRefund, insertRefund } from './queries.ts'
 import { claimReference } from './reference.ts'
@@ -79,7 +74,7 @@ export async function validateRefund(
   const payment = await requirePayment(app, merchant, input.payment).catch((error: unknown) =>
     explainUnknownPayment(error, input),
   )
-  requireSamePayment(input, payment.reference)
+  requireSamePayment(payment, input.payment.reference, ['paymentUuid', 'paymentReference'])
   const amount = toRefundAmount(input.amount, payment.currency)
   requireRetryable(input, idempotencyKey, amount, payment)
   requireRefundable(payment)

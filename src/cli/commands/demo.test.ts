@@ -47,8 +47,9 @@ describe('the command that cowry demo prints to start the service', () => {
     }
   })
 
-  it('names the database without its address, which may have a password', async () => {
-    const command = await startCommand({ DATABASE_URL: 'postgres://cowry:secret@db/cowry', PORT: '8090' })
-    assert.equal(command, 'DATABASE_URL=… PORT=8090 npm start')
+  it('names the database and the secrets without their values', async () => {
+    const secrets = { DATABASE_URL: 'postgres://cowry:secret@db/cowry', COWRY_ENCRYPTION_KEYS: 'k1:secret' }
+    const command = await startCommand({ ...secrets, COWRY_KEY_PEPPER: 'secret', PORT: '8090' })
+    assert.equal(command, 'DATABASE_URL=… COWRY_ENCRYPTION_KEYS=… COWRY_KEY_PEPPER=… PORT=8090 npm start')
   })
 })

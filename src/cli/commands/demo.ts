@@ -65,7 +65,7 @@ async function fill(shell: Shell, { json, again = false, ...size }: Options): Pr
 
 /** With the settings that this command was given, so that the service has the demo, at the address below. */
 function startCommand({ env }: Shell): string {
-  // The service refuses the … and says which form the address has.
+  // The service refuses a … and says which form the value has.
   const settings = listLocationSettings(env).map(
     ({ name, value }) => `${name}=${value === null ? '…' : quoteWord(value)}`,
   )
