@@ -64,7 +64,7 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
             minLength: 1,
             maxLength: 100,
             description:
-              'Your reference of the payment or charge, or its uuid in `uuid`. If both are given, they must name the same payment.',
+              'Your reference of the payment or charge, or `uuid`. If both are given, they must name the same payment.',
           }),
         ),
         uuid: Type.Optional(described(UuidInput, 'The uuid of the payment or charge.')),

@@ -123,7 +123,7 @@ describe('GET /api/v1/checkout/verify-payment', () => {
     for (const reference of [other.reference, foreign.reference, 'nothing']) {
       const answer = await api.get(verifyPath(`?reference=${reference}&uuid=${one.uuid}`))
       assert.deepEqual(assertApiError(answer, 'validation_failed'), ['reference: validation_failed'])
-      assert.equal(answer.body.message, 'reference and uuid name different payments; send one of them.')
+      assert.equal(answer.body.message, 'uuid and reference name different payments; send one of them.')
     }
   })
 

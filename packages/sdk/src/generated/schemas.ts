@@ -1744,7 +1744,7 @@ export type WebhookTestEvent = EventBase & {
 }
 
 export interface PaymentsVerifyQuery {
-  /** Your reference of the payment or charge, or its uuid in `uuid`. If both are given, they must name the same payment. */
+  /** Your reference of the payment or charge, or `uuid`. If both are given, they must name the same payment. */
   reference?: string | undefined
   /** The uuid of the payment or charge. */
   uuid?: string | undefined
