@@ -107,6 +107,19 @@ describe('a search for references', () => {
     assert.deepEqual([others.rows.length, others.counted, others.isPartial], [21, 500, true])
   })
 
+  it('finds a whole reference with letters that have another form in lower case', async () => {
+    const merchant = random.uuid()
+    const odd = ['Order/İstanbul-370', 'ΟΔΟΣ-421', 'e\u0301tude-192']
+    const names = odd.map((reference, index) => `when ${100 + index} then '${reference}'`).join(' ')
+    await db.transaction((tx) =>
+      tx.script(seedReferences(merchant, 600, `case n ${names} else 'sale-' || n end`)),
+    )
+    for (const reference of odd) {
+      const { rows, isPartial } = await search(merchant, reference)
+      assert.deepEqual([referencesOf(rows), isPartial], [[reference], undefined])
+    }
+  })
+
   it('finds all payments of a customer by the e-mail, however many there are', async () => {
     const merchant = random.uuid()
     await db.transaction((tx) => tx.script(seedReferences(merchant, 5_000)))

@@ -51,9 +51,12 @@ export async function searchPayments(
       customerId: await findCustomerOf(db, merchantId, text.text),
       isPartial: true,
     }
-  if (searched.lastId === null && window.after === null) return { searched }
+  const isComplete = searched.lastId === null && window.after === null
+  if (isComplete && searched.total > 0) return { searched }
   const exact = await findWhole()
   if (exact.length === 0) return { searched }
+  // A text in lower case may not fit the reference that it was: of İ, ς and decomposed letters.
+  if (isComplete) return { exact, customerId: null, isPartial: false }
   // The first page decides for those after it.
   const first = window.after === null ? searched : await find({ ...window, after: null })
   return first?.lastId === null ? { searched } : { exact, customerId: null, isPartial: true }
