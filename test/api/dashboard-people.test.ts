@@ -323,19 +323,22 @@ describe('invitations of operators', () => {
   })
 })
 
+/** The command that a sign-in page shows. */
+const commandIn = (page: string) =>
+  (/<code class="command">(.*?)<\/code>/.exec(page)?.[1] ?? page).replaceAll(/<[^>]+>/g, '')
+
 describe('the demo owner', () => {
   it('enters by a link that the operator makes again, and the sign-in page says how', async () => {
-    assert.match((await newVisitor(service).get('/app/sign-in')).text, /cowry -- people demo-link/)
-    const { text } = await newVisitor(service).get('/ops/sign-in')
-    assert.doesNotMatch(text, /demo-link/)
-    assert.match(text, /cowry -- people invite-operator --email/)
+    const commandOn = async (path: string) => commandIn((await newVisitor(service).get(path)).text)
+    assert.equal(await commandOn('/app/sign-in'), 'npm run cowry -- people demo-link')
+    assert.match(await commandOn('/ops/sign-in'), /^npm run cowry -- people invite-operator --email \S+$/)
     const { body } = await service.admin.post('/admin/v1/demo-links', {})
     const { pathname } = new URL(body.data.link)
     const visitor = newVisitor(service)
     assert.equal((await visitor.submit(pathname, pathname)).headers.get('location'), '/app')
     assert.match((await visitor.get('/app')).text, /Demo Owner/)
     const again = await newVisitor(service).submit(pathname, pathname)
-    assert.deepEqual([again.http, /people demo-link/.test(again.text)], [410, true])
+    assert.deepEqual([again.http, commandIn(again.text)], [410, 'npm run cowry -- people demo-link'])
   })
 
   it('is not signed in by previews of the link, which open it before the person does', async () => {
