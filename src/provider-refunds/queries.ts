@@ -39,18 +39,23 @@ export async function scheduleLookups(db: Db, attempts: NamedAttempts, at: Date)
   await db.query(scheduleLookupsStatement, [gateway, accountId, names, at])
 }
 
-// Lateral, with an offset: the planner then reads payments and attempts by their indexes, however many it expects.
+// Lateral, with an offset: the planner then reads payments and attempts by their indexes, however many it expects. The
+// gateway is in the index of payments, which leaves out those by other gateways.
 const schedulePaidStatement = sql<unknown>`
 update attempts a
 set refund_lookup_due_at = $5
 where a.gateway_key = any (
     array(
       select paid.gateway_key
-      from unnest($3::timestamptz[], $4::timestamptz[]) as period (paid_after, paid_until)
+      from unnest($6::uuid[]) as merchant (id)
+      cross join unnest($3::timestamptz[], $4::timestamptz[]) as period (paid_after, paid_until)
       cross join lateral (
         select merchant_id, id
         from payments
-        where gateway = $1 and paid_at > period.paid_after and paid_at <= period.paid_until
+        where merchant_id = merchant.id
+          and gateway = $1
+          and paid_at > period.paid_after
+          and paid_at <= period.paid_until
         offset 0
       ) p
       cross join lateral (
@@ -67,15 +72,45 @@ where a.gateway_key = any (
   and (a.refund_lookup_due_at is null or a.refund_lookup_due_at > $5)
   and ${worksHere('a')}`
 
-/** Makes the attempts of the payments that were paid in these periods due for a lookup of their refunds. */
+// Each costs some microseconds for each period.
+const MERCHANTS_AT_ONCE = 1_000
+
+const selectMerchantIds = sql<{ id: string }>`
+select id
+from merchants
+where id > $1
+order by id
+limit ${String(MERCHANTS_AT_ONCE)}`
+
+const FIRST_ID = '00000000-0000-0000-0000-000000000000'
+
+async function* readMerchantIds(db: Db): AsyncGenerator<string[]> {
+  let after: string | undefined = FIRST_ID
+  while (after !== undefined) {
+    const ids: string[] = (await db.query(selectMerchantIds, [after])).map(({ id }) => id)
+    if (ids.length > 0) yield ids
+    after = ids.at(-1)
+  }
+}
+
+/**
+ * Makes the attempts of the payments that were paid in these periods due for a lookup of their refunds. `merchantId`: the
+ * owner of the account; null if it is one of the instance, with which any merchant may have collected.
+ */
 export async function schedulePaid(
   db: Db,
-  { gateway, accountId }: Pick<NamedAttempts, 'gateway' | 'accountId'>,
+  {
+    gateway,
+    accountId,
+    merchantId,
+  }: Pick<NamedAttempts, 'gateway' | 'accountId'> & { merchantId: string | null },
   periods: readonly { from: Date; to: Date }[],
   at: Date,
 ): Promise<void> {
   const [from, to] = [periods.map((one) => one.from), periods.map((one) => one.to)]
-  await db.query(schedulePaidStatement, [gateway, accountId, from, to, at])
+  const pages = merchantId === null ? readMerchantIds(db) : [[merchantId]]
+  for await (const merchantIds of pages)
+    await db.query(schedulePaidStatement, [gateway, accountId, from, to, at, merchantIds])
 }
 
 // A dispute that is recorded with the same status is not asked about again. One with an unknown status is asked about by

@@ -289,7 +289,7 @@ describe('the old copy of a merchant that was moved', () => {
     await purgeReplays(left, later)
     await purgeRequests(left, later, 0)
     await scheduleLookups(left, { ...account, names: [key] }, past)
-    await schedulePaid(left, account, [{ from: past, to: later }], past)
+    await schedulePaid(left, { ...account, merchantId: null }, [{ from: past, to: later }], past)
     await wakeDisputed(left, account, [{ name: key, reference: 'dp_1', status: 'lost' }], past)
     const deliveries = `select 1 from deliveries where merchant_id = '${uuid}'`
     assert.ok((await query(left, deliveries)).length > 0, 'the old copy did not change')

@@ -5,9 +5,10 @@ import { after, afterEach, describe, it } from 'node:test'
 import { OPERATOR } from '../../src/case-resolutions/request.ts'
 import { resolveCase } from '../../src/case-resolutions/resolve.ts'
 import type { ProviderRefund, RefundListQuery } from '../../src/gateways/gateway.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import { lookForRefunds } from '../../src/provider-refunds/look.ts'
 import { claimRefundLookups } from '../../src/provider-refunds/lookup.ts'
-import { addAccounts } from '../../src/provider-refunds/queries.ts'
+import { addAccounts, schedulePaid } from '../../src/provider-refunds/queries.ts'
 import { reviewUnbooked } from '../../src/provider-refunds/review.ts'
 import { claimRefunds } from '../../src/refunds/advance.ts'
 import { requestRefund } from '../../src/refunds/request.ts'
@@ -19,6 +20,22 @@ const rig = await paymentsRig({ after })
 const { clock, gateway, app } = rig
 const other = rig.anotherApp()
 const { casesOf, caseOf, lookUp } = caseTools(rig)
+
+// They sort before the merchant of the rig.
+const addMerchants = sql<{ id: string }>`
+insert into merchants
+select (jsonb_populate_record(m::merchants, jsonb_build_object('id', lpad(n::text, 32, '0')::uuid))).*
+from merchants m
+cross join generate_series(1, $1) n
+returning id`
+const dueLookups = sql<{
+  key: string
+}>`select gateway_key as key from attempts where refund_lookup_due_at = $1`
+const endLookups = sql<unknown>`
+update attempts
+set refund_lookup_due_at = null
+where refund_lookup_due_at = $1
+returning 1`
 
 let atProvider: ProviderRefund[] = []
 let asked: RefundListQuery[] = []
@@ -166,6 +183,21 @@ describe('refunds at a provider that lists those of one payment only', () => {
     clock.advance(48 * HOUR_MS)
     await look()
     assert.deepEqual(sumsAsked(gatewayKey), [0n, 0n])
+  })
+
+  it('are looked for among the payments of all merchants, and for an account of a merchant among its own', async () => {
+    const { gatewayKey } = await rig.attempt(await charge())
+    const [{ id: first } = { id: '' }] = await rig.db.query(addMerchants, [1_500])
+    const [from, to] = [new Date(0), new Date(clock.now().getTime() + HOUR_MS)]
+    const isDueAfter = async (merchantId: string | null) => {
+      await schedulePaid(rig.db, { gateway: NAME, accountId: null, merchantId }, [{ from, to }], from)
+      return (await rig.db.query(dueLookups, [from])).map(({ key }) => key).includes(gatewayKey)
+    }
+    assert.equal(await isDueAfter(first), false)
+    assert.equal(await isDueAfter(null), true)
+    assert.equal((await rig.db.query(endLookups, [from])).length > 0, true)
+    assert.equal(await isDueAfter(rig.merchant.id), true)
+    await rig.db.query(endLookups, [from])
   })
 
   it('are not looked up while a refund of ours has no reference yet; afterwards the query has its sum', async () => {
