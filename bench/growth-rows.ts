@@ -87,9 +87,6 @@ const STATUS = `case when not n.is_paid then 'failed' when n.is_refunded then 'p
 const RESOURCE = `case when n.is_paid then 'payment' else 'charge' end`
 
 const paymentRows = ({ customers, payments, due }: HistorySize) => [
-  `insert into payment_references (merchant_id, reference, payment_id, fingerprint, created_at)
-  select $merchant, 'order-' || n.i, ${id(`'payment'`)}, decode(md5(n.i::text), 'hex'), n.at
-  from (select * from numbers where i < ${payments}) as n`,
   `insert into payments (
     merchant_id, id, kind, reference, status, version, amount_minor, currency, amount_paid_minor, fee_minor,
     refunded_minor, gateway, channel, country, customer_id, customer_email, customer_firstname, customer_lastname,
@@ -107,8 +104,12 @@ const paymentRows = ({ customers, payments, due }: HistorySize) => [
   from (select * from numbers where i < ${payments}) as n
   join (select prefix, i from numbers) as o on o.i = n.i % ${customers}
   join customers c on c.merchant_id = $merchant and c.id = ${id(`'customer'`).replaceAll('n.', 'o.')}`,
-  `insert into payment_terms (merchant_id, payment_id, amount_hundredths, metadata_terms)
-  select merchant_id, id, hundredths_of(amount_minor, currency), metadata_terms(merchant_id, metadata)
+  `insert into payment_references (
+    merchant_id, reference, payment_id, fingerprint, created_at, amount_hundredths, metadata_terms
+  )
+  select
+    merchant_id, reference, id, decode(md5(reference), 'hex'), created_at, hundredths_of(amount_minor, currency),
+    metadata_terms(merchant_id, metadata)
   from payments
   where merchant_id = $merchant`,
   // As the background folds them.

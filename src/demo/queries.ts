@@ -21,7 +21,7 @@ export async function findNextDelivery(tx: Tx, merchantId: string): Promise<Date
 }
 
 const WRITTEN = [
-  ...['payments', 'attempts', 'moves', 'customers', 'payment_methods', 'payment_references', 'payment_terms'],
+  ...['payments', 'attempts', 'moves', 'customers', 'payment_methods', 'payment_references'],
   ...[
     'events',
     'deliveries',

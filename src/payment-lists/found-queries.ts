@@ -144,18 +144,17 @@ export const foundByProvider = (references: string) =>
   ).join('\n  union')
 
 const foundByMetadata = (value: Parameter) => `
-  select t.payment_id as id
-  from searched_payment_terms t
-  where t.metadata_terms @> metadata_terms($1::uuid, ${value(0)}::jsonb)
-    and t.metadata_terms <> '{}'
-    and (t.merchant_id = $1) is true`
+  select r.payment_id as id
+  from searched_references r
+  where r.metadata_terms @> metadata_terms($1::uuid, ${value(0)}::jsonb)
+    and (r.merchant_id = $1) is true`
 
 const foundByAmount = (value: Parameter) => `
-  select t.payment_id as id
-  from payment_terms t
-  where t.merchant_id = $1
-    and t.amount_hundredths >= ${value(0)}::bigint
-    and t.amount_hundredths <= ${value(1)}::bigint`
+  select r.payment_id as id
+  from payment_references r
+  where r.merchant_id = $1
+    and r.amount_hundredths >= ${value(0)}::bigint
+    and r.amount_hundredths <= ${value(1)}::bigint`
 
 const foundByPaymentTime = (value: Parameter) => `
   select p.id
@@ -172,7 +171,7 @@ select ${counted(foundByMetadata(counting))} as matches`
 
 // In order, so that the server reads the index and stops at the limit.
 const countByAmount = sql<Matches>`
-select ${counted(`${foundByAmount(counting)} order by t.amount_hundredths`)} as matches`
+select ${counted(`${foundByAmount(counting)} order by r.amount_hundredths`)} as matches`
 
 const countByPaymentTime = sql<Matches>`
 select ${counted(`${foundByPaymentTime(counting)} order by p.paid_at`)} as matches`

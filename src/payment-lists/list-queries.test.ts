@@ -36,8 +36,8 @@ select
   gen_random_uuid() as id, ${reference} as reference,
   timestamptz '2026-01-01' + n * interval '1 minute' as at
 from generate_series(1, ${payments}) n;
-insert into payment_references (merchant_id, reference, fingerprint, payment_id, created_at)
-select '${merchantId}', reference, '\\x00', id, at
+insert into payment_references (merchant_id, reference, fingerprint, payment_id, created_at, amount_hundredths)
+select '${merchantId}', reference, '\\x00', id, at, 100
 from numbered;
 insert into payments (
   merchant_id, id, kind, reference, status, version, amount_minor, currency, gateway, customer_id, customer_email,
@@ -183,8 +183,8 @@ set local session_replication_role = replica;
 update payments
 set amount_minor = 200
 where merchant_id = '${FILTERED}' and created_at > timestamptz '2026-01-01' + ${PAYMENTS * 0.375} * interval '1 minute';
-insert into payment_terms (merchant_id, payment_id, amount_hundredths, metadata_terms)
-select merchant_id, id, amount_minor, '{}' from payments where merchant_id = '${FILTERED}'`
+insert into payment_references (merchant_id, reference, fingerprint, payment_id, created_at, amount_hundredths)
+select merchant_id, reference, '\\x00', id, created_at, amount_minor from payments where merchant_id = '${FILTERED}'`
 
 /** The ids of a list, page by page by cursor, and how many payments a page read at most. */
 async function readAll(query: Filters, order: 'asc' | 'desc') {
@@ -246,7 +246,7 @@ describe('a filtered list of a merchant', () => {
 
   it('looks at a bounded number of payments for an amount that very many old ones have, and cursors lead to all', async () => {
     await db.script(SEED_AMOUNTS)
-    await db.script('vacuum analyze payments, payment_terms')
+    await db.script('vacuum analyze payments, payment_references')
     const query = { maxAmount: '1' }
     const first = await readPage(query, { ...window, limit: PAGE })
     assert.deepEqual([first.rows.length, first.isPartial], [0, true])

@@ -9,8 +9,8 @@ import { mergeSearchIndexes } from './search-index-queries.ts'
 const db = await testDatabase({ after })
 
 const insertReference = sql`
-insert into payment_references (merchant_id, reference, payment_id, fingerprint, created_at)
-select $1::uuid, 'order-' || $1::uuid, $1::uuid, '\\x00', now()`
+insert into payment_references (merchant_id, reference, payment_id, fingerprint, created_at, amount_hundredths)
+select $1::uuid, 'order-' || $1::uuid, $1::uuid, '\\x00', now(), 100`
 
 const insertCustomer = sql`
 with merchant as (

@@ -42,8 +42,8 @@ describe('initiating a payment in production', () => {
         merchant_id, id, email, email_key, firstname, lastname, search_text, created_at, updated_at
       )
       values ('${uuid}', '${uuid}', 'a@example.com', 'a@example.com', 'A', 'B', 'a', now(), now());
-      insert into payment_references (merchant_id, reference, payment_id, fingerprint, created_at)
-      values ('${uuid}', '${body.reference}', '${uuid}', decode('${fingerprint}', 'hex'), now());
+      insert into payment_references (merchant_id, reference, payment_id, fingerprint, created_at, amount_hundredths)
+      values ('${uuid}', '${body.reference}', '${uuid}', decode('${fingerprint}', 'hex'), now(), 125050);
       insert into payments (
         merchant_id, id, kind, reference, status, version, amount_minor, currency, gateway, customer_id,
         customer_email, customer_firstname, customer_lastname, due_at, created_at

@@ -42,12 +42,16 @@ with rows as (
     1 + n % 20 as payer, timestamptz '2026-01-01T00:00:00Z' + n * interval '1 minute' as at,
     case when n % 2 = 0 then 'card' when n % 13 = 0 then 'mobile_money' end as channel,
     case when n % 3 = 1 then ('{card_expired,do_not_honor}'::text[])[1 + n % 2] end as failure_code,
-    case when n % 3 = 2 then 'outcome_unknown' end as reason
+    case when n % 3 = 2 then 'outcome_unknown' end as reason,
+    case when n % 4 = 0 then jsonb_build_object('orderId', n, 'city', 'Nairobi') else '{"city": "Lagos", "vip": true}' end
+      as metadata
   from generate_series($2::integer, $3::integer) n
 ),
 reference as (
-  insert into payment_references (merchant_id, reference, payment_id, fingerprint, created_at)
-  select $1, 'Order-' || n, id, '', at
+  insert into payment_references (
+    merchant_id, reference, payment_id, fingerprint, created_at, amount_hundredths, metadata_terms
+  )
+  select $1, 'Order-' || n, id, '', at, hundredths_of(n * 10, currency), metadata_terms($1, metadata)
   from rows
 )
 insert into payments (
@@ -58,7 +62,7 @@ select
   $1, id, kind, 'Order-' || n, status, 1, n * 10, currency, gateway,
   ('00000000-0000-7000-8000-' || lpad(payer::text, 12, '0'))::uuid, 'payer' || payer || '@example.com', 'P', 'N', at,
   channel, failure_code, reason, case when n % 3 = 0 then at + interval '5 minutes' end,
-  case when n % 4 = 0 then jsonb_build_object('orderId', n, 'city', 'Nairobi') else '{"city": "Lagos", "vip": true}' end
+  metadata
 from rows`
 
 /** A merchant with that many payments, each with its number. */

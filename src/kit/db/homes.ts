@@ -28,7 +28,7 @@ const SHARED_TABLES = [
 ]
 
 const CELL_TABLES = [
-  ...['customers', 'payment_methods', 'payments', 'payment_references', 'payment_terms', 'attempts', 'moves'],
+  ...['customers', 'payment_methods', 'payments', 'payment_references', 'attempts', 'moves'],
   ...[
     'payment_proofs',
     'refunds',
@@ -62,13 +62,7 @@ const CELL_TABLES = [
 
 /** Every view but those of invariants and of row-level security, which every database has. */
 export const CELL_VIEWS = [
-  ...[
-    'searched_customers',
-    'searched_links',
-    'searched_payment_terms',
-    'searched_references',
-    'searched_refunds',
-  ],
+  ...['searched_customers', 'searched_links', 'searched_references', 'searched_refunds'],
   ...['payment_sums', 'collection_sums_now', 'collection_grains'],
 ]
 

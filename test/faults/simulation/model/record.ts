@@ -83,7 +83,16 @@ function claimKey(access: TableAccess, input: Row): boolean {
 
 function claimReference(access: TableAccess, input: Row): boolean {
   const { merchant_id, reference, id: payment_id, created_at } = input
-  const row = { merchant_id, reference, payment_id, fingerprint: hex(input.fingerprint), created_at }
+  // Simulated payments have a currency with two decimals and no metadata.
+  const terms = { amount_hundredths: input.amount_minor, metadata_terms: null }
+  const row = {
+    merchant_id,
+    reference,
+    payment_id,
+    fingerprint: hex(input.fingerprint),
+    created_at,
+    ...terms,
+  }
   return access.insertIfAbsent('payment_references', row) !== undefined
 }
 

@@ -82,7 +82,10 @@ export function moneyTables(): Rules {
       checks: { default_is_active: (row) => row.status === 'active' || !row.is_default },
     }),
     payment_references: table({
-      columns: nullColumns('merchant_id', 'reference', 'payment_id', 'fingerprint', 'created_at'),
+      columns: {
+        ...nullColumns('merchant_id', 'reference', 'payment_id', 'fingerprint', 'created_at'),
+        ...nullColumns('amount_hundredths', 'metadata_terms'),
+      },
       primaryKey: (row) => compositeKey(row.merchant_id, row.reference),
     }),
     idempotency_keys: table({
