@@ -264,7 +264,6 @@ function toRecordInput(
     eventType: eventType(payment.kind, payment.status),
     envelope: { apiVersion: API_VERSION, mode, createdAt: payment.createdAt.toISOString() },
     eventPacked: packEventWithoutCustomer({ apiVersion: API_VERSION, mode }, serialized),
-    source: 'api',
   }
 }
 

@@ -38,7 +38,7 @@ export const STATUS_MEANINGS: Readonly<Record<PaymentStatus, string>> = {
 // Object.keys returns string[]; the keys of this constant are exactly those of its type.
 export const PAYMENT_STATUSES = Object.keys(PAYMENT_MOVES) as PaymentStatus[]
 
-/** With which status a payment is written, as version 1. */
+/** With which status a payment is written, as version 1. The moves are the changes after it. */
 export const FIRST_STATES = {
   checkout: { status: 'pending', reason: null },
   // Stays true until the gateway has reported an outcome, even if this process dies.
