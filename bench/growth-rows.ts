@@ -137,15 +137,14 @@ const paymentRows = ({ customers, payments, due }: HistorySize) => [
   `insert into moves (merchant_id, payment_id, version, from_status, to_status, proof, source, attempt_id, at)
   select
     $merchant, ${id(`'payment'`)}, v, (array[null, 'pending', 'processing', 'successful'])[v],
-    (array['pending', 'processing', 'successful', 'partially_refunded'])[v], case when v >= 3 then 'gateway' end,
+    (array[null, 'processing', 'successful', 'partially_refunded'])[v], case when v >= 3 then 'gateway' end,
     'bench', case when v in (2, 3) then ${id(`'attempt'`)} end, n.at
-  from (select * from numbers where i < ${payments} and is_paid) as n, generate_series(1, 4) as v
+  from (select * from numbers where i < ${payments} and is_paid) as n, generate_series(2, 4) as v
   where v < 4 or n.is_refunded
   union all
   select
-    $merchant, ${id(`'payment'`)}, v, (array[null, 'processing'])[v], (array['processing', 'failed'])[v],
-    case when v = 2 then 'declined' end, 'bench', ${id(`'attempt'`)}, n.at
-  from (select * from numbers where i < ${payments} and not is_paid) as n, generate_series(1, 2) as v`,
+    $merchant, ${id(`'payment'`)}, 2, 'processing', 'failed', 'declined', 'bench', ${id(`'attempt'`)}, n.at
+  from (select * from numbers where i < ${payments} and not is_paid) as n`,
 ]
 
 const refundRows = ({ payments }: HistorySize) => [
@@ -225,7 +224,15 @@ const eventRows = ({ payments, due }: HistorySize) => [
     ),
     n.at
   from (select * from numbers where i < ${payments}) as n
-  join moves m on m.merchant_id = $merchant and m.payment_id = ${id(`'payment'`)}
+  join (
+    select id as payment_id, 1 as version, case kind when 'charge' then 'processing' else 'pending' end as to_status
+    from payments
+    where merchant_id = $merchant
+    union all
+    select payment_id, version, to_status
+    from moves
+    where merchant_id = $merchant
+  ) m on m.payment_id = ${id(`'payment'`)}
   cross join lateral (
     select ${RESOURCE} || '.' || case m.to_status when 'partially_refunded' then 'refunded' else m.to_status end as type
   ) as e`,

@@ -62,9 +62,6 @@ async function chargeOnce(
     {
       ...input,
       kind: 'charge',
-      status: 'processing',
-      // Stays true until the gateway has reported an outcome, even if this process dies.
-      statusReason: 'outcome_unknown',
       gateway: method.gateway,
       country: railsCountry(input),
       isRecurring: true,

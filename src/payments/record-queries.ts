@@ -1,6 +1,6 @@
 // Records payments and charges in one statement over the tables of several slices, because each further round trip costs
 // more than the whole statement. It claims the idempotency key and the reference, upserts the customer, and inserts the
-// payment, the attempt, the move and the events. It takes many rows, so that concurrent callers share one commit.
+// payment, the attempt and the events. It takes many rows, so that concurrent callers share one commit.
 //
 // The statement locks the customer first, then the saved method. A blocked customer or a revoked method claims nothing;
 // the row locks order this against concurrent blocks and revocations.
@@ -36,7 +36,6 @@ const RECORD = columnTable({
   envelope: column<unknown>('jsonb'),
   /** Without the uuid of the customer, which follows it. */
   eventPacked: column<Buffer>('bytea'),
-  source: column<string>('text'),
 })
 
 export type RecordInput = RowOf<typeof RECORD>
@@ -228,12 +227,6 @@ attempt as (
   from fresh f
   cross join lateral jsonb_to_record(f.attempt) as t (${ATTEMPT.recordset(NEW_ATTEMPT)})
   where f.attempt is not null
-  returning 1
-),
-move as (
-  insert into moves (merchant_id, payment_id, version, from_status, to_status, reason, source, attempt_id, at)
-  select merchant_id, id, version, null, status, status_reason, source, (attempt ->> 'id')::uuid, created_at
-  from fresh
   returning 1
 ),
 event as (

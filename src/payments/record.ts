@@ -20,7 +20,7 @@ import { findPayment, findReference } from './find.ts'
 import type { InitiateInput, PaymentInput } from './input.ts'
 import { detailsOf, type PaymentDetails, type PaymentRow } from './payment.ts'
 import type { RecordInput } from './record-queries.ts'
-import { eventType, type StatusReason } from './states.ts'
+import { eventType, FIRST_STATES } from './states.ts'
 import { accessContext, serializeRedacted } from './views.ts'
 
 /** The identity of a request: its reference and Idempotency-Key, and a fingerprint of its content. */
@@ -34,8 +34,6 @@ export interface Claim {
 /** A payment to record, with the details of its request. */
 export interface NewPayment extends Partial<PaymentDetails> {
   kind: 'checkout' | 'charge'
-  status: 'pending' | 'processing'
-  statusReason: StatusReason | null
   amount: Money
   gateway: string
   customer: PaymentInput['customer']
@@ -99,8 +97,6 @@ export async function openCheckout(
   const newPayment: NewPayment = {
     ...input,
     kind: 'checkout',
-    status: 'pending',
-    statusReason: null,
     gateway,
     country: input.country ?? defaultCountry(input.amount.currency),
     paymentMethodId: null,
@@ -205,7 +201,8 @@ function draftPayment(
   reference: string,
   newPayment: NewPayment,
 ): Draft {
-  const { kind, status, statusReason, amount, gateway, customer, paymentMethodId, openForMs } = newPayment
+  const { kind, amount, gateway, customer, paymentMethodId, openForMs } = newPayment
+  const { status, reason: statusReason } = FIRST_STATES[kind]
   const id = app.random.uuid()
   const createdAt = app.clock.now()
   const expiresAt = openForMs === null ? null : addMs(createdAt, openForMs)
@@ -267,7 +264,6 @@ function toRecordInput(
     eventType: eventType(payment.kind, payment.status),
     envelope: { apiVersion: API_VERSION, mode, createdAt: payment.createdAt.toISOString() },
     eventPacked: packEventWithoutCustomer({ apiVersion: API_VERSION, mode }, serialized),
-    source: 'api',
   }
 }
 

@@ -38,6 +38,13 @@ export const STATUS_MEANINGS: Readonly<Record<PaymentStatus, string>> = {
 // Object.keys returns string[]; the keys of this constant are exactly those of its type.
 export const PAYMENT_STATUSES = Object.keys(PAYMENT_MOVES) as PaymentStatus[]
 
+/** With which status a payment is written, as version 1. The moves are the changes after it. */
+export const FIRST_STATES = {
+  checkout: { status: 'pending', reason: null },
+  // Stays true until the gateway has reported an outcome, even if this process dies.
+  charge: { status: 'processing', reason: 'outcome_unknown' },
+} as const satisfies Record<string, { status: PaymentStatus; reason: StatusReason | null }>
+
 export function canMove(from: PaymentStatus, to: PaymentStatus): boolean {
   const allowed: readonly string[] = PAYMENT_MOVES[from]
   return allowed.includes(to)

@@ -2,6 +2,7 @@
 // them is what the reader wants.
 
 import { sql } from '../kit/db/db.ts'
+import { FIRST_STATES } from '../payments/states.ts'
 
 export interface TimelineRow<Type = AnyTimelineType> {
   at: Date
@@ -46,6 +47,8 @@ export type AnyTimelineType = TimelineType | CaseStepType
 /** A payment with more entries was delivered thousands of times without success; the newest are left out. */
 export const MAX_ENTRIES = 1_000
 
+const { checkout: CHECKOUT, charge: CHARGE } = FIRST_STATES
+
 export const selectTimeline = sql<TimelineRow>`
 with payment_events as materialized (
   select e.id, e.type, e.created_at
@@ -69,10 +72,18 @@ payment_attempts as (
 ),
 entries as (
   select
-    at, 3 as rank, 'status_changed' as type, attempt_id as id, to_status as status,
-    reason as detail, source, null::bigint as amount_minor, version as count
+    created_at as at, 3 as rank, 'status_changed' as type,
+    case kind when 'charge' then (select id from payment_attempts where number = 1) end as id,
+    case kind when 'charge' then '${CHARGE.status}' else '${CHECKOUT.status}' end as status,
+    case kind when 'charge' then '${CHARGE.reason}' end as detail, 'api' as source, null::bigint as amount_minor,
+    1 as count
+  from payments
+  where merchant_id = $1 and id = $2
+  union all
+  -- Older payments have a move of version 1 too, which says the same.
+  select at, 3, 'status_changed', attempt_id, to_status, reason, source, null, version
   from moves
-  where merchant_id = $1 and payment_id = $2
+  where merchant_id = $1 and payment_id = $2 and version > 1
   union all
   select started_at, 1, 'attempt_started', id, status, channel, gateway, null, number
   from payment_attempts

@@ -42,7 +42,7 @@ describe('a charge that the bank declines', () => {
     assert.equal(data.recovery, null)
     assert.deepEqual(await executionsOf(service.api, data.reference), [])
     assert.deepEqual(await postingsOf(service.db, data.uuid), [])
-    const [, failed] = await movesOf(service.db, data.uuid)
+    const [failed] = await movesOf(service.db, data.uuid)
     assert.equal(failed?.proof, 'declined')
   })
 })

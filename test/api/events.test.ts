@@ -5,7 +5,7 @@ import { sql } from '../../src/kit/db/db.ts'
 import { assertKeys, ISO_TIME, UUID_V7 } from '../support/assertions.ts'
 import { CUSTOMER, chargeBody, initiateBody, payWith, saveMethod } from '../support/builders.ts'
 import { createPayer } from '../support/payer.ts'
-import { eventsOf, movesOf } from '../support/payment-records.ts'
+import { eventsOf, movesOf, pathOf } from '../support/payment-records.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -26,9 +26,9 @@ async function charge(instrument: string) {
 }
 
 describe('events of payments', () => {
-  it('writes one event per move, in the order of the moves', async () => {
+  it('writes one event per status, in the order of the statuses', async () => {
     const { uuid } = await payAfterDecline()
-    const moves = await movesOf(db, uuid)
+    const path = await pathOf(db, uuid)
     const events = await eventsOf(db, uuid)
     assert.deepEqual(
       events.map(({ type }) => type),
@@ -39,7 +39,7 @@ describe('events of payments', () => {
     )
     assert.deepEqual(
       events.map(({ type }) => type),
-      moves.map(({ to }) => `payment.${to}`),
+      path.map((status) => `payment.${status}`),
     )
   })
 
@@ -109,7 +109,7 @@ describe('events of payments', () => {
     await api.post(`/api/v1/checkout/payments/${data.uuid}/cancel`, {})
     const types = (await eventsOf(db, data.uuid)).map(({ type }) => type)
     assert.deepEqual(types, ['payment.pending', 'payment.abandoned'])
-    const [, abandoned] = await movesOf(db, data.uuid)
+    const [abandoned] = await movesOf(db, data.uuid)
     assert.equal(abandoned?.proof, 'merchant')
   })
 })

@@ -44,7 +44,7 @@ describe('the expiry of an open checkout', () => {
     assert.deepEqual(verified.body.data.attempts, [])
     const types = (await eventsOf(service.db, uuid)).map(({ type }) => type)
     assert.deepEqual(types, ['payment.pending', 'payment.expired'])
-    const [, expired] = await movesOf(service.db, uuid)
+    const [expired] = await movesOf(service.db, uuid)
     assert.equal(expired?.proof, 'time')
     assert.equal(expired?.source, 'expiry')
   })

@@ -52,8 +52,6 @@ describe('initiating a payment in production', () => {
         '${uuid}', '${uuid}', 'checkout', '${body.reference}', 'pending', 1, 125050, 'USD', 'gone', '${uuid}',
         'a@example.com', 'A', 'B', now() + interval '1 hour', now()
       );
-      insert into moves (merchant_id, payment_id, version, to_status, source, at)
-      values ('${uuid}', '${uuid}', 1, 'pending', 'api', now());
       insert into events (merchant_id, id, type, resource_type, resource_id, version, body, created_at)
       values ('${uuid}', '${uuid}', 'payment.pending', 'payment', '${uuid}', 1, '{}', now())`)
     const answer = await shop.api.post(PATH, body)

@@ -97,7 +97,7 @@ describe('sandbox instruments', () => {
     const moves = await movesOf(service.db, data.uuid)
     assert.deepEqual(
       moves.map(({ to, proof }) => `${to} ${proof}`),
-      ['pending null', 'processing null', 'expired expired_verified', 'successful gateway'],
+      ['processing null', 'expired expired_verified', 'successful gateway'],
     )
     assert.deepEqual(await postingsOf(service.db, data.uuid), CREDIT)
     const types = (await eventsOf(service.db, data.uuid)).map(({ type }) => type)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { sql } from '../../src/kit/db/db.ts'
 import { assertApiError, assertSameApiError, UNKNOWN_UUID } from '../support/assertions.ts'
 import { chargeBody, payWith } from '../support/builders.ts'
 import { testService } from '../support/service.ts'
@@ -7,6 +8,15 @@ import { testService } from '../support/service.ts'
 const service = await testService({ after })
 
 const pathOf = (uuid: string) => `/api/v1/payments/${uuid}/timeline`
+
+/** As it was written before migration 0084. */
+const insertFirstMove = sql<unknown>`
+insert into moves (merchant_id, payment_id, version, to_status, reason, source, attempt_id, at)
+select p.merchant_id, p.id, 1, m.from_status, $2, 'api', $3, p.created_at
+from payments p
+join moves m on m.merchant_id = p.merchant_id and m.payment_id = p.id and m.version = 2
+where p.id = $1
+returning 1`
 
 describe('GET /api/v1/payments/{uuid}/timeline', () => {
   it('requires a key, and answers the same for an unknown payment and another merchant’s', async () => {
@@ -67,6 +77,42 @@ describe('GET /api/v1/payments/{uuid}/timeline', () => {
       'The status changed to successful; reported by the resolution of a case.',
     ])
       assert.ok(messages.includes(wanted), `${wanted} in ${messages.join('\n')}`)
+  })
+
+  it('begins with the first status, also of payments that have a move of it', async () => {
+    const { api } = await service.newMerchant()
+    const paid = await payWith(api, 'card_success')
+    const charged = await api.post('/api/v1/charges/recurring', chargeBody(paid.paymentMethod.recurringToken))
+    const charge = charged.body.data
+    const read = async () => [
+      (await api.get(pathOf(paid.uuid))).body.data,
+      (await api.get(pathOf(charge.uuid))).body.data,
+    ]
+    const timelines = await read()
+    const first = timelines.map((entries) =>
+      entries.find(({ type }: { type: string }) => type === 'status_changed'),
+    )
+    const created = { type: 'status_changed', paymentGateway: null, amount: null }
+    const [attempt] = timelines[1].filter(({ type }: { type: string }) => type === 'attempt_started')
+    assert.deepEqual(first, [
+      {
+        ...{ at: paid.createdAt, message: 'The payment was created with status pending.' },
+        ...{ ...created, uuid: null, status: 'pending' },
+      },
+      {
+        ...{
+          at: charge.createdAt,
+          message: 'The payment was created with status processing.',
+        },
+        ...{ ...created, uuid: attempt.uuid, status: 'processing' },
+      },
+    ])
+    for (const [payment, reason, attemptId] of [
+      [paid, null, null],
+      [charge, 'outcome_unknown', attempt.uuid],
+    ])
+      await service.db.query(insertFirstMove, [payment.uuid, reason, attemptId])
+    assert.deepEqual(await read(), timelines)
   })
 
   it('tells why an attempt and a charge failed', async () => {

@@ -2,10 +2,11 @@
 
 import { EVENT, type StoredEvent, toEventRow } from '../../src/events/event.ts'
 import { type Db, sql } from '../../src/kit/db/db.ts'
+import { FIRST_STATES } from '../../src/payments/states.ts'
 
 export interface MoveRow {
   version: number
-  from: string | null
+  from: string
   to: string
   reason: string | null
   proof: string | null
@@ -18,13 +19,20 @@ from moves
 where payment_id = $1
 order by version`
 
+/** The changes of the payment's status. */
 export function movesOf(db: Db, paymentId: string): Promise<MoveRow[]> {
   return db.query(selectMoves, [paymentId])
 }
 
+const selectKind = sql<{ kind: keyof typeof FIRST_STATES }>`
+select kind
+from payments
+where id = $1`
+
 /** The states of a payment, in order. */
 export async function pathOf(db: Db, paymentId: string): Promise<string[]> {
-  return (await movesOf(db, paymentId)).map(({ to }) => to)
+  const [payments, moves] = await Promise.all([db.query(selectKind, [paymentId]), movesOf(db, paymentId)])
+  return [...payments.map(({ kind }) => FIRST_STATES[kind].status), ...moves.map(({ to }) => to)]
 }
 
 export interface EventRow {

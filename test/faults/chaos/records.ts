@@ -51,9 +51,14 @@ select
   p.status,
   p.status_reason as reason,
   (
-    select json_agg(m.to_status order by m.version)
-    from moves m
-    where m.merchant_id = p.merchant_id and m.payment_id = p.id
+    select json_agg(h.status order by h.version)
+    from (
+      select 1 as version, case p.kind when 'charge' then 'processing' else 'pending' end as status
+      union all
+      select m.version, m.to_status
+      from moves m
+      where m.merchant_id = p.merchant_id and m.payment_id = p.id
+    ) h
   ) as history,
   (
     select coalesce(json_agg(a.gateway_key), '[]')

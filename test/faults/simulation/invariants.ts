@@ -3,7 +3,7 @@
 // migrations/0012_invariants.sql.
 
 import type { PaymentRow } from '../../../src/payments/payment.ts'
-import { canMove, type PaymentStatus } from '../../../src/payments/states.ts'
+import { canMove, FIRST_STATES, type PaymentStatus } from '../../../src/payments/states.ts'
 import type { RefundRow } from '../../../src/refunds/refund.ts'
 import type { Change, Row, Store } from './model/store.ts'
 import type { ArrivedVerb } from './network.ts'
@@ -26,6 +26,10 @@ export const MANUAL_REVIEW_STATES: unknown[] = ['amount_mismatch', 'requires_rev
 // A status check may take ten seconds, its result may be twenty seconds old, and it has to be written.
 const MAX_STALENESS_MS = 33_000
 
+// A boundary: the column contains a kind.
+const firstStatusOf = (payment: Row | undefined) =>
+  payment && FIRST_STATES[payment.kind as keyof typeof FIRST_STATES].status
+
 export function createInvariantChecker(
   sim: Sim,
   store: Store,
@@ -42,27 +46,33 @@ export function createInvariantChecker(
   const providerPaymentOf = (key: unknown) =>
     providers.map(({ payments }) => payments.get(String(key))).find((payment) => payment !== undefined)
 
-  /** I8 and I9: each transition is legal and has exactly one event. */
+  /** The status of a payment at this version. */
+  const statusAt = (payment: Row | undefined, version: number): unknown =>
+    version === 1 ? firstStatusOf(payment) : store.find('moves', `${payment?.id}|${version}`)?.to_status
+
+  /** I8 and I9: each transition is legal, and it and each new payment have exactly one event. */
   const checkMoves = (inserted: (table: string) => Row[]) => {
     const moves = inserted('moves')
     const events = inserted('events')
     const isOf = (move: Row) => (event: Row) =>
       event.resource_id === move.payment_id && event.version === move.version
+    const changes = [...inserted('payments').map(({ id }) => ({ payment_id: id, version: 1 })), ...moves]
+    for (const change of changes)
+      if (events.filter(isOf(change)).length !== 1)
+        reportViolation(`I9: ${change.payment_id} v${change.version} has not exactly one event`)
     for (const move of moves) {
       const name = `${move.payment_id} v${move.version}`
-      if (events.filter(isOf(move)).length !== 1)
-        reportViolation(`I9: ${name} moved without exactly one event`)
-      const before = store.find('moves', `${move.payment_id}|${Number(move.version) - 1}`)
-      if ((before?.to_status ?? null) !== move.from_status)
+      const payment = store.find('payments', String(move.payment_id))
+      if (statusAt(payment, Number(move.version) - 1) !== move.from_status)
         reportViolation(`I8: ${name} does not continue from the previous status`)
       // A boundary: the columns contain statuses.
-      const [from, to] = [move.from_status as PaymentStatus | null, move.to_status as PaymentStatus]
-      if (from !== null && !canMove(from, to)) reportViolation(`I8: ${name} went from ${from} to ${to}`)
+      const [from, to] = [move.from_status as PaymentStatus, move.to_status as PaymentStatus]
+      if (!canMove(from, to)) reportViolation(`I8: ${name} went from ${from} to ${to}`)
       checkProof(move)
     }
     for (const event of events) {
       if (event.resource_type !== 'payment' && event.resource_type !== 'charge') continue
-      if (!moves.some((move) => isOf(move)(event)))
+      if (!changes.some((change) => isOf(change)(event)))
         reportViolation(`I9: an event without a move: ${event.type}`)
     }
   }
@@ -124,8 +134,7 @@ export function createInvariantChecker(
   /** I4 and I13 for the current state of a payment. */
   const checkPayment = (payment: Row) => {
     const { id, status } = payment
-    const move = store.find('moves', `${id}|${payment.version}`)
-    if (move?.to_status !== status)
+    if (statusAt(payment, Number(payment.version)) !== status)
       reportViolation(`I8: ${id} is ${status}, but its last move has another status`)
     const wanted = PAID.includes(status) ? 1 : 0
     if ((captures.get(id) ?? 0) !== wanted)
@@ -173,8 +182,7 @@ export function createInvariantChecker(
       const known = acknowledgedIds.get(reference) ?? id
       acknowledgedIds.set(reference, known)
       if (known !== id) reportViolation(`I12: ${reference} was reported as ${known} and as ${id}`)
-      const move = store.find('moves', `${id}|${version}`)
-      if (move?.to_status !== status)
+      if (statusAt(store.find('payments', id), version) !== status)
         reportViolation(`I11: ${id} was reported as ${status}, which is not stored`)
     },
     observeRefund(key, { id }) {

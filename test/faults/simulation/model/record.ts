@@ -164,17 +164,13 @@ function insertCustomerEvent(access: TableAccess, input: Row): void {
 }
 
 function write(access: TableAccess, input: Row, customer_id: string): Row {
-  const { merchant_id, id: payment_id, status, status_reason: reason, source, created_at: at } = input
   const payment = Object.fromEntries(Object.entries(input).filter(([name]) => PAYMENT_NAMES.has(name)))
   access.insert('payments', { ...payment, customer_id, access_hash: hex(input.access_hash) })
   // A boundary: the service makes the row of the attempt.
   const attempt = input.attempt as Row | null
   if (attempt) insertNewAttempt(access, attempt)
-  const attempt_id = attempt?.id ?? null
-  const move = { merchant_id, payment_id, version: 1, to_status: status, reason, source, attempt_id, at }
-  access.insert('moves', move)
   writeEvent(access, input, customer_id)
-  return { paymentId: payment_id, customerId: customer_id, rejection: null }
+  return { paymentId: input.id, customerId: customer_id, rejection: null }
 }
 
 function writeEvent(access: TableAccess, input: Row, customerId: string): void {
