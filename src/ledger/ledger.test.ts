@@ -76,6 +76,8 @@ select
   (select count(*)::integer from pending_settlements) as settlements,
   (select count(*)::integer from ledger_entries where kind = 'settlement') as captures`
 
+const unbalanced = sql<unknown>`select from invariant_i01_entries_balance where entry_id = $1`
+
 await db.script(`
   insert into merchants (id, name, mode, base_currency, created_at, updated_at)
   values ('${merchantId}', 'Shop', 'test', 'USD', now(), now());
@@ -108,6 +110,24 @@ describe('the ledger in the database', () => {
     await assert.rejects(post(['gateway:sandbox', 'USD', -100], ['pending', 'KES', 100]), /sum to zero/)
     await assert.rejects(post(['gateway:sandbox', 'USD', 0], ['pending', 'USD', 0]), { code: '23514' })
     await post(['gateway:sandbox', 'USD', -100], ['pending', 'USD', 100])
+  })
+
+  it('rejects a posting without an entry of its merchant, and the invariants find one', async () => {
+    const orphan = (merchant: string, entry: string) =>
+      db.script(
+        `insert into postings (merchant_id, entry_id, position, account, currency, amount_minor)
+         values ('${merchant}', '${entry}', 1, 'pending', 'USD', 1), ('${merchant}', '${entry}', 2, 'fees', 'USD', -1)`,
+      )
+    await assert.rejects(orphan(merchantId, random.uuid()), { code: '23503' })
+    await assert.rejects(orphan(random.uuid(), entryId), { code: '23503' })
+    await db.transaction(async (tx) => {
+      const entry = random.uuid()
+      await tx.script(`set local session_replication_role = replica;
+        insert into postings (merchant_id, entry_id, position, account, currency, amount_minor)
+        values ('${merchantId}', '${entry}', 1, 'pending', 'USD', 1), ('${merchantId}', '${entry}', 2, 'fees', 'USD', -1)`)
+      assert.equal((await tx.query(unbalanced, [entry])).length, 2)
+      await tx.script(`delete from postings where entry_id = '${entry}'`)
+    })
   })
 
   it('rejects a second capture and a second settlement of one payment', async () => {
