@@ -131,12 +131,28 @@ export function columnTable<const Table extends Columns>(columns: Table): Column
         let text = `{"n":${n}`
         for (const [name, key] of keys) {
           const value: unknown = row[name]
-          if (value !== null && value !== undefined) text += key + JSON.stringify(toJsonValue(value))
+          if (value !== null && value !== undefined) text += key + jsonTextOf(value)
         }
         return `${text}}`
       }
       return `[${rows.map(textOf).join(',')}]`
     },
+  }
+}
+
+/** JSON.stringify alone takes half as long again for a row: it calls back for each date, and needs a text for bytes. */
+function jsonTextOf(value: unknown): string {
+  switch (typeof value) {
+    case 'bigint':
+      return `"${value}"`
+    case 'boolean':
+      return value ? 'true' : 'false'
+    case 'object':
+      if (value instanceof Date) return `"${value.toISOString()}"`
+      if (Buffer.isBuffer(value)) return `"\\\\x${value.toString('hex')}"`
+      return JSON.stringify(value)
+    default:
+      return JSON.stringify(value)
   }
 }
 
