@@ -59,7 +59,7 @@ async function chooseGateway(app: PaymentsApp, merchantId: string, input: Initia
   const { currency, minor: amountMinor } = input.amount
   const country = input.country ?? defaultCountry(currency)
   const criteria = { currency, country, amountMinor, key: input.reference }
-  const [first] = await app.gateways.candidates(merchantId, criteria)
-  if (!first) throw new ApiError('no_route_available')
-  return first.gateway.name
+  const first = await app.gateways.firstCandidate(merchantId, criteria)
+  if (first === undefined) throw new ApiError('no_route_available')
+  return first
 }

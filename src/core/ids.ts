@@ -11,22 +11,22 @@ export function isUuid(text: unknown): text is string {
 // A call of Buffer for a few bytes costs more than the rest of an id.
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
-function hexOf(bytes: Uint8Array, length: number): string {
+function hexOf(bytes: Uint8Array, length: number, from = 0): string {
   if (bytes.length < length) throw new Error(`an id needs ${length} random bytes, not ${bytes.length}`)
   let hex = ''
-  for (let index = 0; index < length; index += 1) hex += HEX[bytes[index] ?? 0]
+  for (let index = from; index < length; index += 1) hex += HEX[bytes[index] ?? 0]
   return hex
 }
 
 /** The first digit of the fourth group has two random bits. */
 const variantOf = (digit: string) => ((Number.parseInt(digit, 16) & 0x3) | 0x8).toString(16)
 
-/** A UUIDv7 from a time and ten random bytes. */
+/** A UUIDv7 from a time and ten random bytes, of which it has 74 bits. */
 export function uuidV7(now: Date, random: Uint8Array): string {
-  const hex = hexOf(random, 10)
   const time = now.getTime().toString(16).padStart(12, '0')
-  const variant = variantOf(hex.charAt(3))
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${hex.slice(0, 3)}-${variant}${hex.slice(4, 7)}-${hex.slice(7, 19)}`
+  const hex = (index: number) => HEX[random[index] ?? 0] ?? ''
+  const variant = HEX[((random[2] ?? 0) & 0x3f) | 0x80]
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${hex(0).charAt(0)}${hex(1)}-${variant}${hex(3)}-${hexOf(random, 10, 4)}`
 }
 
 /** The time of a UUIDv7, in milliseconds. */

@@ -1,7 +1,7 @@
 // The payment methods that customers saved. The provider's token is stored sealed; the merchant charges by our recurring
 // token. A method ends when the merchant revokes it or when its card expires.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { MethodConsent } from '../consents/consent.ts'
 import { ApiError, requireFound } from '../core/errors.ts'
 import type { EventType } from '../core/event-types.ts'
@@ -240,7 +240,7 @@ export async function expireMethods(app: CustomersApp): Promise<number> {
 
 // The token has 256 random bits, so a plain hash cannot be reversed by guessing.
 function hashToken(token: string): Buffer {
-  return createHash('sha256').update(token).digest()
+  return hash('sha256', token, 'buffer')
 }
 
 function encryptionContext(row: { merchantId: string; id: string }, column: string) {

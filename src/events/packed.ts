@@ -24,13 +24,22 @@ const signOf = (place: number) =>
     ? String.fromCharCode(2 + place)
     : TWO_BYTES + String.fromCharCode(place - ONE_BYTE_SIGNS + 33)
 
-const SIGNS = new Map(FRAGMENTS.map((fragment, place) => [fragment, signOf(place)]))
 const FRAGMENTS_BY_SIGN = new Map(FRAGMENTS.map((fragment, place) => [signOf(place), fragment]))
 
-const escaped = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\/]/g, '\\$&')
-const longestFirst = FRAGMENTS.toSorted((one, other) => other.length - one.length)
-const FRAGMENT = new RegExp(longestFirst.map(escaped).join('|'), 'g')
-const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
+// Candidates by their first characters, the longest first. One expression of all fragments is as fast in a loop, and takes a
+// third longer between other work: it is compiled to so much code that it does not stay in the processor's cache.
+const PREFIX = Math.min(...FRAGMENTS.map(({ length }) => length))
+const CANDIDATES = Map.groupBy(
+  FRAGMENTS.map((fragment, place) => ({ fragment, sign: signOf(place) })).toSorted(
+    (one, other) => other.fragment.length - one.fragment.length,
+  ),
+  ({ fragment }) => fragment.slice(0, PREFIX),
+)
+const FIRST_CODES: ReadonlySet<number> = new Set(FRAGMENTS.map((fragment) => fragment.charCodeAt(0)))
+
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/y
+const UUID_LENGTH = 36
+const DASH = 0x2d
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
 const SIGN = /[\u0002-\u001e]|\u001f./g
 const MOST_UUIDS = 255
@@ -57,17 +66,52 @@ export function packEventWithoutCustomer({ apiVersion, mode }: Envelope, data: P
 }
 
 function pack(format: number, value: unknown): Buffer {
+  const { text, uuids } = shorten(JSON.stringify(value))
+  const hex = uuids.join('').replaceAll('-', '')
+  const textAt = 2 + uuids.length * UUID_BYTES
+  const packed = Buffer.allocUnsafe(textAt + Buffer.byteLength(text))
+  packed[0] = format
+  packed[1] = uuids.length
+  packed.write(hex, 2, 'hex')
+  packed.write(text, textAt)
+  return packed
+}
+
+/** The text with signs for fragments and uuids. No fragment contains a part of a uuid at its ends, so one pass finds both. */
+function shorten(text: string): { text: string; uuids: string[] } {
   const uuids: string[] = []
-  // Fragments first: the search for uuids is the most expensive, and the text is then short.
-  const text = JSON.stringify(value)
-    .replaceAll(FRAGMENT, (fragment) => SIGNS.get(fragment) ?? fragment)
-    .replaceAll(UUID, (uuid) => {
-      if (uuids.length === MOST_UUIDS) return uuid
-      uuids.push(uuid)
-      return UUID_SIGN
-    })
-  const head = Buffer.of(format, uuids.length)
-  return Buffer.concat([head, Buffer.from(uuids.join('').replaceAll('-', ''), 'hex'), Buffer.from(text)])
+  let short = ''
+  let copiedTo = 0
+  const replace = (start: number, length: number, sign: string) => {
+    short += text.slice(copiedTo, start) + sign
+    copiedTo = start + length
+  }
+  let at = 0
+  while (at < text.length) {
+    const code = text.charCodeAt(at)
+    if (FIRST_CODES.has(code)) {
+      const found = fragmentAt(text, at)
+      if (found) replace(at, found.fragment.length, found.sign)
+    } else if (code === DASH && text.charCodeAt(at + 5) === DASH && uuids.length < MOST_UUIDS) {
+      // Dates have dashes too, but not these two.
+      const start = at - 8
+      if (start >= copiedTo && isUuidAt(text, start)) {
+        uuids.push(text.slice(start, start + UUID_LENGTH))
+        replace(start, UUID_LENGTH, UUID_SIGN)
+      }
+    }
+    at = Math.max(at + 1, copiedTo)
+  }
+  return { text: short + text.slice(copiedTo), uuids }
+}
+
+function fragmentAt(text: string, at: number) {
+  return CANDIDATES.get(text.slice(at, at + PREFIX))?.find(({ fragment }) => text.startsWith(fragment, at))
+}
+
+function isUuidAt(text: string, start: number): boolean {
+  UUID.lastIndex = start
+  return UUID.test(text)
 }
 
 export interface PackedEvent {

@@ -27,7 +27,7 @@ import type { Credentials } from './credentials.ts'
 import type { Channel, Gateway, Rail } from './gateway.ts'
 import { onlyCountryOf, type Way } from './rails.ts'
 import { DEFAULT_ROUTES, type Route } from './routing/default-routes.ts'
-import { orderCandidates, type Routing } from './routing/routing.ts'
+import { firstCandidateOf, orderCandidates, type Routing, type RoutingInput } from './routing/routing.ts'
 
 /** A gateway that can start new payments, with its account id; null is the instance's account. */
 export interface AccountGateway extends ConnectedGateway {
@@ -71,6 +71,8 @@ export interface Gateways {
   find(merchantId: string, name: string, accountId: string | null): Promise<Gateway | undefined>
   /** The gateways that can collect this for the merchant, with their channels, in the order to try. */
   candidates(merchantId: string, criteria: RoutingCriteria): Promise<Candidate[]>
+  /** The name of the first of them; undefined if no gateway can collect it. */
+  firstCandidate(merchantId: string, criteria: RoutingCriteria): Promise<string | undefined>
   /** Like `candidates`, with reasons, and with the gateways that are left out. */
   explain(merchantId: string, criteria: ExplainCriteria): Promise<Routing>
   /**
@@ -232,20 +234,23 @@ function createRegistry(
   }
 
   const fallbackNames = new Set([...builtIn, ...perMerchant].map(({ name }) => name))
-  const explain = async (opened: readonly AccountGateway[], merchantId: string, criteria: ExplainCriteria) =>
-    orderCandidates({
-      ...criteria,
-      routes: DEFAULT_ROUTES,
-      available: opened.map(({ gateway: { name, rails }, definitionName, health }) => ({
-        name,
-        gateway: definitionName,
-        rails,
-        health: health(),
-        isFallback: fallbackNames.has(name),
-      })),
-      rules: await routingRules(merchantId),
-      key: criteria.key === null ? null : `${merchantId}:${criteria.key}`,
-    })
+  const routingInput = async (
+    opened: readonly AccountGateway[],
+    merchantId: string,
+    criteria: ExplainCriteria,
+  ): Promise<RoutingInput> => ({
+    ...criteria,
+    routes: DEFAULT_ROUTES,
+    available: opened.map(({ gateway: { name, rails }, definitionName, health }) => ({
+      name,
+      gateway: definitionName,
+      rails,
+      health: health(),
+      isFallback: fallbackNames.has(name),
+    })),
+    rules: await routingRules(merchantId),
+    key: criteria.key === null ? null : `${merchantId}:${criteria.key}`,
+  })
 
   const find: Gateways['find'] = async (merchantId, name, accountId) => {
     if (accountId === null)
@@ -267,14 +272,17 @@ function createRegistry(
     },
     async candidates(merchantId, criteria) {
       const opened = await listForMerchant(merchantId)
-      const { candidates } = await explain(opened, merchantId, criteria)
+      const { candidates } = orderCandidates(await routingInput(opened, merchantId, criteria))
       return candidates.flatMap(({ name, ways }) =>
         opened
           .filter(({ gateway }) => gateway.name === name)
           .map((one) => ({ ...one, ways, channels: ways.map(({ channel }) => channel) })),
       )
     },
-    explain: async (merchantId, criteria) => explain(await listForMerchant(merchantId), merchantId, criteria),
+    firstCandidate: async (merchantId, criteria) =>
+      firstCandidateOf(await routingInput(await listForMerchant(merchantId), merchantId, criteria)),
+    explain: async (merchantId, criteria) =>
+      orderCandidates(await routingInput(await listForMerchant(merchantId), merchantId, criteria)),
     async homeCountry(merchantId, currency) {
       const uses = (country: string) => usesCurrency(country, currency)
       const chosen = (await merchantCountry?.(merchantId)) ?? null

@@ -1,7 +1,7 @@
 // The request bodies of payments and charges: their common schemas, the validation that a schema cannot express, and the
 // normalised input.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { type Static, Type } from 'typebox'
 import { canonicalJson } from '../core/canonical.ts'
 import { assertNoCardNumbers } from '../core/card-number.ts'
@@ -144,12 +144,8 @@ export function fingerprintOf(
   operation: string,
   { isDefaultCountry: _, ...input }: PaymentInput & Pick<InitiateInput, 'isDefaultCountry'>,
 ): string {
-  return createHash('sha256')
-    .update(operation)
-    .update(
-      canonicalJson({ ...input, customer: { ...input.customer, email: input.customer.email.toLowerCase() } }),
-    )
-    .digest('hex')
+  const customer = { ...input.customer, email: input.customer.email.toLowerCase() }
+  return hash('sha256', operation + canonicalJson({ ...input, customer }))
 }
 
 /** Validates an amount in the body's currency; `field` is the field that has it. */

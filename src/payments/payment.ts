@@ -7,7 +7,7 @@ import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
 import type { PaymentStatus, StatusReason } from './states.ts'
 
 /**
- * The columns that a request sets under the same name. A new field of the request body is added here and to NO_DETAILS. In
+ * The columns that a request sets under the same name. A new field of the request body is added here and to `detailsOf`. In
  * checkout/input.ts it stays undefined when it is absent, so that the fingerprints of earlier requests stay the same.
  */
 const DETAILS = {
@@ -24,25 +24,17 @@ const DETAILS = {
 
 export type PaymentDetails = RowOf<{ columns: typeof DETAILS }>
 
-/** The details of a request that leaves all of them out. */
-const NO_DETAILS: Readonly<PaymentDetails> = {
-  country: null,
-  description: null,
-  metadata: {},
-  redirectUrl: null,
-  isRecurring: false,
-  linkId: null,
-  offerSavedMethods: false,
-}
-
-/** The details out of a request that may have other fields too. */
+/** The details out of a request that may have other fields too, or leave some out. */
 export function detailsOf(request: Partial<PaymentDetails>): PaymentDetails {
-  const values = Object.entries(NO_DETAILS).map(([name, absent]) => [
-    name,
-    request[name as keyof PaymentDetails] ?? absent,
-  ])
-  // Object.fromEntries loses the names; they are those of NO_DETAILS.
-  return Object.fromEntries(values) as PaymentDetails
+  return {
+    country: request.country ?? null,
+    description: request.description ?? null,
+    metadata: request.metadata ?? {},
+    redirectUrl: request.redirectUrl ?? null,
+    isRecurring: request.isRecurring ?? false,
+    linkId: request.linkId ?? null,
+    offerSavedMethods: request.offerSavedMethods ?? false,
+  }
 }
 
 export const PAYMENT = columnTable({

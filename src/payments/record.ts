@@ -1,7 +1,7 @@
 // Records a payment before any gateway is called, and replays the record to repeated requests (idempotency). The insert
 // claims the reference and the key, so that identical requests in several processes execute once.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { defaultCountry } from '../core/currency.ts'
 import { ApiError } from '../core/errors.ts'
 import { base62 } from '../core/ids.ts'
@@ -179,7 +179,7 @@ const ACCESS_BYTES = 32
 const ACCESS_CHARACTERS = 43
 
 export function hashAccessCode(accessCode: string): Buffer {
-  return createHash('sha256').update(accessCode).digest()
+  return hash('sha256', accessCode, 'buffer')
 }
 
 /** The cell of the checkout with this access code. */

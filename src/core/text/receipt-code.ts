@@ -22,8 +22,10 @@ export function receiptCodeOf(paymentId: string): string {
   const ms = modulo(uuidTime(paymentId).getTime() - EPOCH_MS, 2 ** MS_BITS)
   // 52 bits, which a number holds exactly.
   const digits = toDigits(ms * 16 ** TAIL_DIGITS + Number.parseInt(tail, 16))
-  const text = [...digits, checkOf(digits)].map((digit) => ALPHABET[digit]).join('')
-  return text.replace(/.{4}(?=.)/g, '$&-')
+  let text = ''
+  for (const digit of digits) text += ALPHABET.charAt(digit)
+  text += ALPHABET.charAt(checkOf(digits))
+  return `${text.slice(0, GROUP)}-${text.slice(GROUP, 2 * GROUP)}-${text.slice(2 * GROUP)}`
 }
 
 /** Where the id of the payment is: from `first` to `last`, both included, and with this end. */

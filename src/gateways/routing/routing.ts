@@ -35,14 +35,17 @@ export type CandidateReason = 'split' | 'preferred' | 'route' | 'rails'
 
 export type LeftOutReason = 'not_configured' | 'excluded' | 'not_in_route' | 'not_collected' | 'amount'
 
-export interface RoutedCandidate {
+interface RankedGateway {
   name: string
-  /** How it can collect the payment. */
-  ways: readonly Way[]
   reason: CandidateReason
   health: Health
   /** The share of payments that go here first, if the merchant's payments are split. */
   percent: number | null
+}
+
+export interface RoutedCandidate extends RankedGateway {
+  /** How it can collect the payment. */
+  ways: readonly Way[]
 }
 
 export interface Routing {
@@ -54,6 +57,20 @@ export interface Routing {
 const NO_RULE: RoutingRule = { currency: null, prefer: [], exclude: [], split: [] }
 
 export function orderCandidates(input: RoutingInput): Routing {
+  const { ranked, leftOut } = rankGateways(input)
+  const candidates = ranked.map(({ rails, rank: _, ...one }) => ({
+    ...one,
+    ways: waysOf(rails, input.country),
+  }))
+  return { candidates, leftOut }
+}
+
+/** The name of the first candidate. An initiate needs no more, and the ways take half of the time. */
+export function firstCandidateOf(input: RoutingInput): string | undefined {
+  return rankGateways(input).ranked[0]?.name
+}
+
+function rankGateways(input: RoutingInput) {
   const rule = ruleFor(input.rules, input.currency) ?? NO_RULE
   const routed = findRoute(input.routes, input.currency, input.country)?.gateways ?? []
   const leftOut: { name: string; reason: LeftOutReason }[] = routed
@@ -61,7 +78,7 @@ export function orderCandidates(input: RoutingInput): Routing {
     .map((name) => ({ name, reason: 'not_configured' }))
 
   const picked = pickBySplit(rule, input.key)
-  const found: (RoutedCandidate & { rank: number })[] = []
+  const ranked: (RankedGateway & { rails: readonly Rail[]; rank: number })[] = []
   for (const [position, gateway] of input.available.entries()) {
     const rails = servingRails(gateway.rails, input)
     const reason = reasonFor(gateway, input.routes, routed, rule, picked)
@@ -71,11 +88,11 @@ export function orderCandidates(input: RoutingInput): Routing {
       const { name, health } = gateway
       const percent = rule.split.find((share) => means(share.gateway, gateway))?.percent ?? null
       const rank = rankOf(gateway, position, reason, routed, rule)
-      found.push({ name, health, ways: waysOf(rails, input.country), reason, percent, rank })
+      ranked.push({ name, health, reason, percent, rails, rank })
     }
   }
-  const candidates = found.toSorted((one, other) => one.rank - other.rank).map(({ rank: _, ...one }) => one)
-  return { candidates, leftOut }
+  ranked.sort((one, other) => one.rank - other.rank)
+  return { ranked, leftOut }
 }
 
 /** The row of this country, else the row for any other country. */

@@ -87,6 +87,13 @@ export function columnTable<const Table extends Columns>(columns: Table): Column
   // Computed once, because every write of a payment needs them all.
   const sqlNames = new Map(all.map((name) => [name, columns[name]?.sqlName ?? snakeCase(name)]))
   const sqlName = (name: Name) => sqlNames.get(name) ?? snakeCase(name)
+  // Of the few lists that statements have, because a batch of one row would take a third of its time for them.
+  const jsonKeys = new WeakMap<readonly Name[], readonly (readonly [Name, string])[]>()
+  const jsonKeysOf = (names: readonly Name[]) => {
+    const keys = jsonKeys.get(names) ?? names.map((name) => [name, `,"${sqlName(name)}":`] as const)
+    jsonKeys.set(names, keys)
+    return keys
+  }
   const qualified = (name: Name, alias: string) => (alias ? `${alias}.${sqlName(name)}` : sqlName(name))
   return {
     columns,
@@ -126,17 +133,33 @@ export function columnTable<const Table extends Columns>(columns: Table): Column
       return record
     },
     toJson(rows, names = all) {
-      const keys = names.map((name) => [name, `,"${sqlName(name)}":`] as const)
+      const keys = jsonKeysOf(names)
       const textOf = (row: (typeof rows)[number], n: number) => {
         let text = `{"n":${n}`
         for (const [name, key] of keys) {
           const value: unknown = row[name]
-          if (value !== null && value !== undefined) text += key + JSON.stringify(toJsonValue(value))
+          if (value !== null && value !== undefined) text += key + jsonTextOf(value)
         }
         return `${text}}`
       }
       return `[${rows.map(textOf).join(',')}]`
     },
+  }
+}
+
+/** JSON.stringify alone takes half as long again for a row: it calls back for each date, and needs a text for bytes. */
+function jsonTextOf(value: unknown): string {
+  switch (typeof value) {
+    case 'bigint':
+      return `"${value}"`
+    case 'boolean':
+      return value ? 'true' : 'false'
+    case 'object':
+      if (value instanceof Date) return `"${value.toISOString()}"`
+      if (Buffer.isBuffer(value)) return `"\\\\x${value.toString('hex')}"`
+      return JSON.stringify(value)
+    default:
+      return JSON.stringify(value)
   }
 }
 

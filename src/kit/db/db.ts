@@ -7,6 +7,7 @@ import { createBatcher } from './batch.ts'
 import { createConnectionEpochs, withTimeout } from './connections/epochs.ts'
 import { createLastRows, type SharedRead, sendTogether } from './connections/shared-reads.ts'
 import { type QueryScope, READ_TIMEOUT_MESSAGE, scopeOf, UNSCOPED } from './connections/tenant-query.ts'
+import { readTimestamp, TIMESTAMPTZ } from './timestamps.ts'
 
 export interface Statement<Row> {
   readonly name: string
@@ -139,6 +140,7 @@ const INT8 = 20
 const typeParsers = new pg.TypeOverrides()
 // Amounts are bigint columns: a JavaScript number would round them.
 typeParsers.setTypeParser(INT8, (text: string) => BigInt(text))
+typeParsers.setTypeParser(TIMESTAMPTZ, readTimestamp)
 
 export function connectDb(options: DbOptions): ConnectedDb {
   const pool = new pg.Pool({

@@ -1,7 +1,7 @@
 // Pagination of lists: by page number while that is cheap, and by cursor to any depth. A cursor is signed for the
 // merchant and the list that it was made for.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { errorFromIssues, type Issue } from '../../core/errors.ts'
 import { COUNT_CAP, DEFAULT_LIMIT, type PageMeta } from '../../core/page.ts'
 import type { Clock } from '../clock.ts'
@@ -166,7 +166,7 @@ function signCursor(signer: Signer, scope: string, position: CursorPosition): st
  * A list is identified by its search, which may be long; the digest keeps the cursor short enough for a query string.
  */
 function digestOf(scope: string): string {
-  return createHash('sha256').update(scope).digest('base64url')
+  return hash('sha256', scope, 'base64url')
 }
 
 function readCursor(signer: Signer, scope: string, cursor: string): CursorPosition {

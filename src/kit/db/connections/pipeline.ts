@@ -40,17 +40,38 @@ export function sendBetween(
   config: SentQuery,
   after: readonly BoundStatement[] = [],
 ): Promise<pg.QueryResult> {
+  // Without the mode, the driver would send a statement without name and values by the simple protocol, and skip the
+  // others.
+  return submit(client, config, (query) =>
+    between(before, Object.assign(query, { queryMode: 'extended' }), after),
+  )
+}
+
+/** Sends one statement. */
+export function sendAlone(client: pg.PoolClient, config: SentQuery): Promise<pg.QueryResult> {
+  return submit(client, config, (query) => query)
+}
+
+/** Not with the object, which the driver copies property by property: that takes twenty times as long as the rest. */
+function submit(
+  client: pg.PoolClient,
+  { text, values, name, query_timeout }: SentQuery,
+  prepare: (query: DriverQuery) => DriverQuery,
+): Promise<pg.QueryResult> {
   return new Promise((resolve, reject) => {
-    // Without the mode, the driver would send a statement without name and values by the simple protocol, and skip the
-    // others.
-    const extended = { ...config, queryMode: 'extended' }
-    const query = new pg.Query(extended, (error, result) => (error ? reject(error) : resolve(result)))
-    // A boundary: the driver's types leave out how its queries write to the connection.
-    const driverQuery = query as unknown as DriverQuery
-    driverQuery.query_timeout = config.query_timeout
-    client.query(between(before, driverQuery, after))
+    const query = new DriverQuery(text, values, (error, result) => (error ? reject(error) : resolve(result)))
+    client.query(prepare(Object.assign(query, { name, query_timeout })))
   })
 }
+
+type Done = (error: Error | undefined, result: pg.QueryResult) => void
+
+// A boundary: the driver's types leave out its callback, and how its queries write to the connection.
+const DriverQuery = pg.Query as unknown as new (
+  text: string,
+  values: unknown[] | undefined,
+  done: Done,
+) => DriverQuery
 
 interface DriverQuery extends pg.Submittable {
   name: string

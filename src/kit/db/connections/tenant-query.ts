@@ -3,7 +3,7 @@
 // A single statement takes them along in its own round trip (pipeline.ts).
 
 import pg from 'pg'
-import { type BoundStatement, type SentQuery, sendBetween, unnamed } from './pipeline.ts'
+import { type BoundStatement, type SentQuery, sendAlone, sendBetween, unnamed } from './pipeline.ts'
 
 /** The scope of a database handle: one merchant, or unscoped. */
 export interface QueryScope {
@@ -20,7 +20,7 @@ export interface QueryScope {
 export const UNSCOPED: QueryScope = {
   begin: (client, timeoutMs) => run(client, 'begin', timeoutMs),
   prefix: '',
-  send: (client, query) => client.query(query),
+  send: sendAlone,
 }
 
 /** The tenant of statements that are sent together. */
