@@ -81,6 +81,22 @@ describe('the group commit', () => {
     assert.deepEqual(sizes(), [1, 3])
   })
 
+  it('starts the next batch before the callers of this one go on', async () => {
+    const { enqueue, runs, endAll, sizes } = setup({})
+    let sizesWhenGoingOn: number[] | undefined
+    const first = enqueue(1).then(() => {
+      sizesWhenGoingOn = sizes()
+    })
+    await nextTurn()
+    const next = [enqueue(2), enqueue(3)]
+    await nextTurn()
+    runs[0]?.end()
+    await first
+    assert.deepEqual(sizesWhenGoingOn, [1, 2])
+    await endAll()
+    await Promise.all(next)
+  })
+
   it('never exceeds the maximum batch size and the maximum number of concurrent batches', async () => {
     const { enqueue, sizes, endAll } = setup({ maxSize: 2, concurrency: 2 })
     const results = Promise.all([1, 2, 3, 4, 5].map(enqueue))
@@ -329,6 +345,23 @@ describe('the group commit', () => {
       assert.deepEqual([one.sizes(), other.sizes()], [[1, 2], [2]])
       await one.endAll()
       assert.equal((await Promise.all(waiting)).length, 4)
+    })
+
+    it('starts the batch of the other before its callers go on', async () => {
+      const { one, other } = setupTurns()
+      let sizesWhenGoingOn: number[] | undefined
+      const first = one.enqueue(1).then(() => {
+        sizesWhenGoingOn = other.sizes()
+      })
+      await nextTurn()
+      const waiting = other.enqueue(2)
+      await nextTurn()
+      assert.deepEqual(other.sizes(), [])
+      one.runs[0]?.end()
+      await first
+      assert.deepEqual(sizesWhenGoingOn, [1])
+      await other.endAll()
+      await waiting
     })
 
     it('gives a batcher its turn beside another whose batches are always full', async () => {

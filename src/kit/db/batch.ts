@@ -122,7 +122,7 @@ export function createBatcher<Item, Result>(
     if (turns?.running.delete(batch)) for (const other of turns.takeTurns) if (other !== takeTurn) other()
   }
 
-  const flush = async (batch: PendingItem<Item, Result>[]): Promise<void> => {
+  const flush = async (batch: PendingItem<Item, Result>[], ended?: () => void): Promise<void> => {
     inFlight += 1
     let isCounted = true
     const leave = () => {
@@ -132,7 +132,10 @@ export function createBatcher<Item, Result>(
     }
     const stalled = stalledAfterMs === undefined ? undefined : setTimeout(leave, stalledAfterMs)
     try {
-      await runBatch(options, batch)
+      await runBatch(options, batch, () => {
+        leave()
+        ended?.()
+      })
     } finally {
       clearTimeout(stalled)
       leave()
@@ -151,13 +154,16 @@ export function createBatcher<Item, Result>(
     latestBatch = self
     turns?.running.set(self, takeTurn)
     let isRunning = true
+    const ended = () => {
+      isRunning = false
+      endTurn(self)
+    }
     const startedAt = clock.now().getTime()
     const overlapMs = Math.max(overlapAfterMs, averageMs * OVERLAP_AFTER_TIMES)
     // Not cancelled when the batch ends: aborting a sleep costs more than a batch of one.
     void clock.sleep(overlapMs).then(() => isRunning && stopLingering())
-    await flush(batch)
-    isRunning = false
-    endTurn(self)
+    await flush(batch, ended)
+    ended()
     averageMs = averageOf(averageMs, clock.now().getTime() - startedAt)
     // After a batch of one there is no sign of concurrency, and half a batch is worth its statement: nothing to wait for.
     const isHalfFull = queue.length >= targetOf(linger) / 2
@@ -189,12 +195,15 @@ function averageOf(averageMs: number, durationMs: number): number {
   return averageMs + (counted - averageMs) / AVERAGED_BATCHES
 }
 
+/** `ended` starts the next batches before the callers of this one go on, so that the database works in the meantime. */
 async function runBatch<Item, Result>(
   options: BatchOptions<Item, Result>,
   batch: PendingItem<Item, Result>[],
+  ended?: () => void,
 ): Promise<void> {
   try {
     const results = await options.run(batch.map((pending) => pending.item))
+    ended?.()
     for (const [index, pending] of batch.entries()) {
       // A boundary: run promises one result per item, and undefined may be a result.
       pending.resolve(results[index] as Result)
