@@ -5,25 +5,13 @@ import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import type { ListWindow } from '../kit/db/pagination.ts'
 import { type LineFilter, type LineRow, WALLET_LINE } from './line.ts'
 
-// The fold locks the balance rows until it commits, so concurrent folds of a merchant come one after the other: the second
-// finds the deltas of the first deleted, and numbers its lines after them. The deltas themselves need no lock. The upsert
+// The fold locks the balance row until it commits, so concurrent folds number their lines one after the other. The upsert
 // returns the balance after all lines of the batch; the balance of a line is that minus the later lines. Deltas are deleted
 // by an array of ids, which always uses the index: a join may read the whole backlog for each batch.
 const FOLD = `
-held as materialized (
-  select b.currency
-  from (select distinct merchant_id from due order by merchant_id) d
-  cross join lateral (
-    select currency
-    from balances
-    where merchant_id = d.merchant_id
-    order by currency
-    for update
-  ) b
-),
 deltas as (
   delete from balance_deltas b
-  where b.id = any (array(select id from due)) and (select count(*) from held) >= 0
+  where b.id = any (array(select id from due))
   returning b.*
 ),
 updated as (
@@ -66,44 +54,40 @@ line as (
     preceding as (partition by t.merchant_id, t.currency order by t.id rows unbounded preceding)
   returning 1
 )
-select (select count(*) from due)::integer as due, count(*)::integer as folded
+select count(*)::integer as folded
 from deltas`
 
-interface Folded {
-  due: number
-  /** Fewer, if another fold took some. */
-  folded: number
-}
-
-const foldDeltasStatement = sql<Folded>`
-with due as materialized (
-  select id, merchant_id
+const foldDeltasStatement = sql<{ folded: number }>`
+with due as (
+  select id
   from balance_deltas
   order by id
   limit $1
+  for update skip locked
 ),
 ${FOLD}`
 
-/** Folds the oldest deltas of all merchants, and returns how many it folded. It waits for the folds that have begun. */
+/** Folds the oldest deltas of all merchants, and skips those that another process is folding. */
 export async function foldDeltas(db: Db, limit: number): Promise<number> {
   const [row] = await db.query(foldDeltasStatement, [limit])
   return row?.folded ?? 0
 }
 
-const foldMerchantDeltasStatement = sql<Folded>`
-with due as materialized (
-  select id, merchant_id
+const foldMerchantDeltasStatement = sql<{ folded: number }>`
+with due as (
+  select id
   from balance_deltas
   where merchant_id = $1
   order by id
   limit $2
+  for update
 ),
 ${FOLD}`
 
-/** Folds the oldest deltas of one merchant, and returns how many there were. It waits for the folds that have begun. */
+/** Folds the deltas of one merchant. It waits for a concurrent fold, so that none is left unfolded. */
 export async function foldMerchantDeltas(db: Db, merchantId: string, limit: number): Promise<number> {
   const [row] = await db.query(foldMerchantDeltasStatement, [merchantId, limit])
-  return row?.due ?? 0
+  return row?.folded ?? 0
 }
 
 // One statement per index, so that a page costs the same for every filter and any number of lines. For one statement with

@@ -33,9 +33,9 @@ export async function foldBalances(app: { db: Db }): Promise<number> {
 }
 
 export async function foldMerchant(db: Db, merchantId: string): Promise<void> {
-  let due = FOLD_BATCH
-  while (due === FOLD_BATCH) {
-    due = await foldMerchantDeltas(db, merchantId, FOLD_BATCH)
+  let folded = FOLD_BATCH
+  while (folded === FOLD_BATCH) {
+    folded = await foldMerchantDeltas(db, merchantId, FOLD_BATCH)
   }
 }
 

@@ -84,11 +84,12 @@ function settle(access: TableAccess, [now, limit, ids]: readonly unknown[]): Row
 
 function fold(access: TableAccess, [limit]: readonly unknown[]): Row[] {
   const byId = (a: Row, b: Row) => Number((a.id as bigint) - (b.id as bigint))
-  const taken = access.all('balance_deltas').sort(byId).slice(0, Number(limit))
+  const free = access.all('balance_deltas').filter((row) => access.isUnlocked('balance_deltas', row))
+  const taken = free.sort(byId).slice(0, Number(limit))
   for (const delta of taken) access.remove('balance_deltas', delta)
   const groups = Map.groupBy(taken, (row) => `${row.merchant_id}|${row.currency}`)
   for (const key of [...groups.keys()].sort()) foldGroup(access, key, groups.get(key) ?? [])
-  return [{ due: taken.length, folded: taken.length }]
+  return [{ folded: taken.length }]
 }
 
 const EMPTY = { available_minor: 0n, pending_minor: 0n, lines: 0n, updated_at: null }
