@@ -1,6 +1,6 @@
--- What lists find a payment by is stored in the row of its reference: one row and one search index for each payment instead of
--- two. The rows are copied to a new table, because updated rows would leave it and its indexes twice as large. That is done
--- before the service starts, in about a minute for a million payments.
+-- What lists find a payment by is stored in the row of its reference: one row and one search index for each payment
+-- instead of two. The rows are copied to a new table, because updated rows would leave it and its indexes twice as
+-- large. That is done before the service starts, in about a minute for a million payments.
 
 -- Every row is needed.
 set local enable_seqscan = on;

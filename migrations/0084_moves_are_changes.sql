@@ -1,10 +1,10 @@
--- A payment is written with its first status, and moves are the changes after it, from version 2 on: one row less for each
--- payment. A move of version 1 said only what the payment says. Those that exist stay, because to delete them would write
--- a large table: the service does not read them, and archives them with the others. No check refuses them, because a
--- merchant that moves to another cell takes them along.
+-- A payment is written with its first status, and moves are the changes after it, from version 2 on: one row less for
+-- each payment. A move of version 1 said only what the payment says. Those that exist stay, because to delete them
+-- would write a large table: the service does not read them, and archives them with the others. No check refuses them,
+-- because a merchant that moves to another cell takes them along.
 
--- A move may lack the one before it only if it happened before the boundary: the last move of a payment stays. The first
--- status is the one of the kind, as in src/payments/states.ts.
+-- A move may lack the one before it only if it happened before the boundary: the last move of a payment stays. The
+-- first status is the one of the kind, as in src/payments/states.ts.
 create or replace view invariant_i08_history_is_a_path as
 select m.merchant_id, m.payment_id, m.version, 'the previous move ended in another status' as why
 from moves m

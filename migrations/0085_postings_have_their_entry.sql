@@ -1,6 +1,6 @@
--- The trigger that checks the sums of postings checks their entries too, once for each entry. The foreign key did so for each
--- posting, and locked, and so wrote, each entry once more. An entry goes only with its postings (0067_archives.sql). One
--- lookup for each entry: Citus joins no table with the rows of a trigger.
+-- The trigger that checks the sums of postings checks their entries too, once for each entry. The foreign key did so
+-- for each posting, and locked, and so wrote, each entry once more. An entry goes only with its postings
+-- (0067_archives.sql). One lookup for each entry: Citus joins no table with the rows of a trigger.
 create or replace function require_balanced_postings() returns trigger language plpgsql as $$
 declare
   entry record;

@@ -1,4 +1,5 @@
-// The migration that stores the terms of a payment with its reference, on a database of before with merchants that are moved.
+// The migration that stores the terms of a payment with its reference, on a database of before with merchants that are
+// moved.
 
 import assert from 'node:assert/strict'
 import { copyFile, readdir } from 'node:fs/promises'

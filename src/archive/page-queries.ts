@@ -64,9 +64,9 @@ cross join lateral (
 order by t.currency, t.created_at, t.number
 limit $6`
 
-// The last move proves the status of the payment, and a late payment counts towards the maximum of its link. Where the last
-// move is not archived yet, the others stay with it. A payment of version 1 has no moves, or one
-// from before migration 0084.
+// The last move proves the status of the payment, and a late payment counts towards the maximum of its link. Where the
+// last move is not archived yet, the others stay with it. A payment of version 1 has no moves, or one from before
+// migration 0084.
 const selectMoves = sql<PageRow>`
 with page as materialized (
   select *

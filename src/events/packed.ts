@@ -26,8 +26,9 @@ const signOf = (place: number) =>
 
 const FRAGMENTS_BY_SIGN = new Map(FRAGMENTS.map((fragment, place) => [signOf(place), fragment]))
 
-// Candidates by their first characters, the longest first. One expression of all fragments is as fast in a loop, and takes a
-// third longer between other work: it is compiled to so much code that it does not stay in the processor's cache.
+// Candidates by their first characters, the longest first. One expression of all fragments is as fast in a loop, and
+// takes a third longer between other work: it is compiled to so much code that it does not stay in the processor's
+// cache.
 const PREFIX = Math.min(...FRAGMENTS.map(({ length }) => length))
 const CANDIDATES = Map.groupBy(
   FRAGMENTS.map((fragment, place) => ({ fragment, sign: signOf(place) })).toSorted(
@@ -77,7 +78,7 @@ function pack(format: number, value: unknown): Buffer {
   return packed
 }
 
-/** The text with signs for fragments and uuids. No fragment contains a part of a uuid at its ends, so one pass finds both. */
+/** The text with signs for fragments and uuids. No fragment has a part of a uuid at its ends, so one pass finds both. */
 function shorten(text: string): { text: string; uuids: string[] } {
   const uuids: string[] = []
   let short = ''

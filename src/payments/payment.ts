@@ -7,8 +7,9 @@ import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
 import type { PaymentStatus, StatusReason } from './states.ts'
 
 /**
- * The columns that a request sets under the same name. A new field of the request body is added here and to `detailsOf`. In
- * checkout/input.ts it stays undefined when it is absent, so that the fingerprints of earlier requests stay the same.
+ * The columns that a request sets under the same name. A new field of the request body is added here and to
+ * `detailsOf`. In checkout/input.ts it stays undefined when it is absent, so that the fingerprints of earlier requests
+ * stay the same.
  */
 const DETAILS = {
   country: column<string | null>('text'),

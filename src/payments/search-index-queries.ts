@@ -1,5 +1,5 @@
-// The indexes over the text of references and customers, and over metadata. PostgreSQL appends new entries to a list, which each search reads, and
-// merges the list into the index.
+// The indexes over the text of references and customers, and over metadata. PostgreSQL appends new entries to a list,
+// which each search reads, and merges the list into the index.
 
 import { type Db, sql } from '../kit/db/db.ts'
 

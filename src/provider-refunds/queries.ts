@@ -94,8 +94,8 @@ async function* readMerchantIds(db: Db): AsyncGenerator<string[]> {
 }
 
 /**
- * Makes the attempts of the payments that were paid in these periods due for a lookup of their refunds. `merchantId`: the
- * owner of the account; null if it is one of the instance, with which any merchant may have collected.
+ * Makes the attempts of the payments that were paid in these periods due for a lookup of their refunds. `merchantId`:
+ * the owner of the account; null if it is one of the instance, with which any merchant may have collected.
  */
 export async function schedulePaid(
   db: Db,

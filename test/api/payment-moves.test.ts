@@ -1,5 +1,5 @@
-// The changes of a payment's status are its moves, from version 2 on. Payments from before migration 0084 have a move of
-// version 1 too. Every invariant holds (also checked when the file ends).
+// The changes of a payment's status are its moves, from version 2 on. Payments from before migration 0084 have a move
+// of version 1 too. Every invariant holds (also checked when the file ends).
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -35,10 +35,13 @@ where c.relnamespace = current_schema()::regnamespace
   )
 order by c.relname`
 
+// The instance has the keys of its own operations for every merchant. A key does nothing by itself. Postings need their
+// entry, by a trigger.
+const NEED_NO_GUARD: ReadonlySet<string> = new Set(['idempotency_keys', 'postings'])
+
 /** The tables that take rows of a merchant without other rows, and do not refuse those that have left yet. */
 export async function listUnguarded(cell: Tx, tables: readonly MovedTable[]): Promise<string[]> {
-  // The instance has the keys of its own operations for every merchant. A key does nothing by itself.
-  const names = tables.map(({ name }) => name).filter((name) => name !== 'idempotency_keys')
+  const names = tables.map(({ name }) => name).filter((name) => !NEED_NO_GUARD.has(name))
   return (await cell.query(selectUnguarded, [names])).map(({ table }) => table)
 }
 

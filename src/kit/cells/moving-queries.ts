@@ -4,10 +4,10 @@ import { type Db, sql, type Tx } from '../db/db.ts'
 import { requireRow } from '../db/rows.ts'
 
 /**
- * For a statement over all merchants of a cell: leaves out those that work in another one, whose rows may not change here. A
- * statement that claims rows with skip locked gets none of them anyway. An array, so that the rows are found by their own index.
- * In order, so that it has one too: before PostgreSQL 18 a sequential read, which we rule out, counts as so expensive that a
- * server with JIT compiles the statement for half a second.
+ * For a statement over all merchants of a cell: leaves out those that work in another one, whose rows may not change
+ * here. A statement that claims rows with skip locked gets none of them anyway. An array, so that the rows are found by
+ * their own index. In order, so that it has one too: before PostgreSQL 18 a sequential read, which we rule out, counts
+ * as so expensive that a server with JIT compiles the statement for half a second.
  */
 export const worksHere = (table: string) =>
   `${table}.merchant_id <> all (array(select merchant_id from moving_merchants where state <> 'outgoing' order by merchant_id))`

@@ -195,7 +195,10 @@ function averageOf(averageMs: number, durationMs: number): number {
   return averageMs + (counted - averageMs) / AVERAGED_BATCHES
 }
 
-/** `ended` starts the next batches before the callers of this one go on, so that the database works in the meantime. */
+/**
+ * `ended` starts the next batches before the callers of this one go on, so that the database works in the meantime. It must
+ * not throw.
+ */
 async function runBatch<Item, Result>(
   options: BatchOptions<Item, Result>,
   batch: PendingItem<Item, Result>[],

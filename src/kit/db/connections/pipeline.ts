@@ -58,9 +58,14 @@ function submit(
   { text, values, name, query_timeout }: SentQuery,
   prepare: (query: DriverQuery) => DriverQuery,
 ): Promise<pg.QueryResult> {
-  return new Promise((resolve, reject) => {
+  const sent = new Promise<pg.QueryResult>((resolve, reject) => {
     const query = new DriverQuery(text, values, (error, result) => (error ? reject(error) : resolve(result)))
     client.query(prepare(Object.assign(query, { name, query_timeout })))
+  })
+  return sent.catch((error: Error) => {
+    // As the driver does: the stack ends in its socket, and should name the callers.
+    Error.captureStackTrace(error)
+    throw error
   })
 }
 
