@@ -5,6 +5,13 @@ create or replace function require_balanced_postings() returns trigger language 
 declare
   entry record;
 begin
+  for entry in select distinct merchant_id, entry_id from added
+  loop
+    perform from ledger_entries where merchant_id = entry.merchant_id and id = entry.entry_id;
+    if not found then
+      raise exception 'a posting must belong to an entry of its merchant' using errcode = 'foreign_key_violation';
+    end if;
+  end loop;
   if exists (
     select 1
     from added
@@ -13,13 +20,6 @@ begin
   ) then
     raise exception 'the postings of an entry must sum to zero' using errcode = 'check_violation';
   end if;
-  for entry in select distinct merchant_id, entry_id from added
-  loop
-    perform from ledger_entries where merchant_id = entry.merchant_id and id = entry.entry_id;
-    if not found then
-      raise exception 'a posting must belong to an entry of its merchant' using errcode = 'foreign_key_violation';
-    end if;
-  end loop;
   return null;
 end
 $$;
