@@ -170,5 +170,5 @@ entries as (
 )
 select at, type, id, status, detail, source, amount_minor as "amountMinor", count
 from entries
-order by at, rank, count
+order by at, rank, count, id
 limit ${String(MAX_ENTRIES)}`
