@@ -2,16 +2,35 @@
 // and changes no value: by default it writes null as an empty string or as 0.
 
 import buildSerializer, { type AnySchema } from 'fast-json-stringify'
+import type { RouteResponse } from '../kit/http/route.ts'
 import { isSchema, type JsonSchema } from './input/json-schema.ts'
 
-/** Compiles the schema at the first response: most processes serve few of the operations. */
-export function createSerializer(schema: AnySchema): (response: unknown) => string {
-  let serialize: ((response: unknown) => string) | undefined
+/**
+ * Compiles the schema at the first response: most processes serve few of the operations. The text of frozen data is kept,
+ * because they do not change.
+ */
+export function createSerializer(schema: AnySchema): (response: Envelope) => string {
+  let compiled: ((response: Envelope) => string) | undefined
+  const serialize = (response: Envelope) => {
+    compiled ??= buildSerializer(schema)
+    return compiled(response)
+  }
+  const kept = new WeakMap<object, { message: string; text: string }>()
   return (response) => {
-    serialize ??= buildSerializer(schema)
-    return serialize(response)
+    const { message, data, meta } = response
+    if (!isFrozenObject(data) || meta !== undefined) return serialize(response)
+    const before = kept.get(data)
+    if (before?.message === message) return before.text
+    const text = serialize(response)
+    kept.set(data, { message, text })
+    return text
   }
 }
+
+const isFrozenObject = (data: unknown): data is object =>
+  typeof data === 'object' && data !== null && Object.isFrozen(data)
+
+type Envelope = Pick<RouteResponse, 'message' | 'data' | 'meta'>
 
 export function envelopeSchema(data: JsonSchema, list: boolean): JsonSchema {
   const written = writableSchema(data)

@@ -70,6 +70,30 @@ describe('a success response', () => {
     assert.deepEqual(read(await get('/api/v1/throws')).data, nulls)
   })
 
+  it('serializes frozen data once, each message with them, and other data each time', async () => {
+    let reads = 0
+    const newRecord = () => ({
+      get text() {
+        reads += 1
+        return `read ${reads}`
+      },
+    })
+    const [frozen, record] = [Object.freeze(newRecord()), newRecord()]
+    const answers = [ok('One.', frozen), ok('One.', frozen), ok('Two.', frozen)]
+    const response = { http: 200, data: Type.Object({ text: Type.String() }) } as const
+    const { get } = fakeShell({
+      routes: [
+        { ...routeThatThrows(null), response, handle: async () => answers.shift() ?? ok('One.', record) },
+      ],
+    })
+    const texts: string[] = []
+    for (let index = 0; index < 5; index += 1) {
+      const { message, data } = read(await get('/api/v1/throws'))
+      texts.push(`${message} ${data.text}`)
+    }
+    assert.deepEqual(texts, ['One. read 1', 'One. read 1', 'Two. read 2', 'One. read 3', 'One. read 4'])
+  })
+
   it('has no body for HEAD', async () => {
     const { shell } = fakeShell()
     const response = await shell.inject({ method: 'HEAD', url: PATH, headers: { 'x-api-key': 'right' } })
