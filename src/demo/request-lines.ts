@@ -34,6 +34,7 @@ export async function writeRequests(history: History, orders: readonly Order[]):
   const { app } = history
   // The log samples by the real time.
   const log = createRequestLog({ ...app, clock: systemClock })
+  const record = (one: CompletedApiRequest) => log.record(one.merchantId, one.http, () => one)
   const requests = orders.slice(-MOST_ORDERS).flatMap((order) => {
     const route = ROUTES[order.kind]
     return route === null ? [] : [{ order, route }]
@@ -44,8 +45,8 @@ export async function writeRequests(history: History, orders: readonly Order[]):
       fromLast % REFUSED_OF === 0 ? REFUSALS[(fromLast / REFUSED_OF) % REFUSALS.length] : undefined
     // A reference is refused the second time; the other requests are corrected and sent again.
     const laterMs = refusal?.http === 409 ? 1_400 : -2_000
-    if (refusal) log.record({ ...requestOf(history, order, route, laterMs), ...refusal })
-    log.record(requestOf(history, order, route, 0))
+    if (refusal) record({ ...requestOf(history, order, route, laterMs), ...refusal })
+    record(requestOf(history, order, route, 0))
   }
   await log.stop()
 }

@@ -13,7 +13,7 @@ import type { ProcessLines, ProcessLinesQuery } from '../kit/observability/recen
 import type { Tracer } from '../kit/observability/trace.ts'
 import type { Random } from '../kit/random.ts'
 import type { McpEndpoint } from '../mcp/protocol.ts'
-import type { CompletedApiRequest } from '../request-log/request.ts'
+import type { RecordRequest } from '../request-log/request.ts'
 import type { MeasuredRequest, ReadMetrics } from './metrics.ts'
 import type { EventData } from './openapi/events.ts'
 import type { SyncRateLimits } from './security/shared-rate-limit.ts'
@@ -59,7 +59,7 @@ export interface HttpShellOptions {
   readMetrics?: ReadMetrics
   measure?(measured: MeasuredRequest): void
   /** Gets every request with an API key, for the merchant's request log. */
-  recordRequest?(request: CompletedApiRequest): void
+  recordRequest?: RecordRequest
   /** Records each request as a span; if absent, nothing is traced. */
   tracer?: Tracer
   ready(): Promise<{ ready: boolean; reasons: string[] }>

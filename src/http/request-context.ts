@@ -7,7 +7,7 @@ import type { Merchant } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
 import { type Log, redactSecrets } from '../kit/observability/log.ts'
 import type { Tracer } from '../kit/observability/trace.ts'
-import type { CompletedApiRequest } from '../request-log/request.ts'
+import type { RecordRequest } from '../request-log/request.ts'
 import { LOGS_PATH } from './log-routes.ts'
 import { type CompletedRequest, METRICS_PATH, type MeasuredRequest } from './metrics.ts'
 import { REPORTS_PATH } from './security/headers.ts'
@@ -57,7 +57,7 @@ const CLIENT_CLOSED_REQUEST = 499
 interface Observers {
   measure?: (measured: MeasuredRequest) => void
   /** Gets every request with an API key. */
-  recordRequest?: (request: CompletedApiRequest) => void
+  recordRequest?: RecordRequest
   tracer?: Tracer
 }
 
@@ -188,13 +188,13 @@ function logRequest(
 }
 
 function recordFor(
-  record: (request: CompletedApiRequest) => void,
+  record: RecordRequest,
   request: FastifyRequest,
   { method, route, http, durationMs }: CompletedRequest,
 ): void {
   const { merchant, keyId, startedAtMs, errorCode, errorFields, reference } = request.requestContext
   if (!merchant || keyId === undefined) return
-  record({
+  record(merchant.id, http, () => ({
     ...{ merchantId: merchant.id, keyId, method, http, durationMs },
     // The caller chose these, so they may contain a secret or a card number.
     requestId: redactSecrets(request.id),
@@ -203,5 +203,5 @@ function recordFor(
     route: route.replaceAll(/:(\w+)/g, '{$1}'),
     errorCode: errorCode ?? null,
     createdAt: new Date(startedAtMs),
-  })
+  }))
 }

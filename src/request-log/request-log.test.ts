@@ -9,7 +9,7 @@ import { createLog } from '../kit/observability/log.ts'
 import { systemRandom } from '../kit/random.ts'
 import { insertRequests, listRequestRows, purgeRequests } from './queries.ts'
 import type { CompletedApiRequest } from './request.ts'
-import { createRequestLog, KEPT_PER_MINUTE } from './write.ts'
+import { createRequestLog, KEPT_PER_MINUTE, type RequestLog } from './write.ts'
 
 const db = await testDatabase({ after })
 const clock = frozenClock()
@@ -29,6 +29,9 @@ const request = (merchantId: string, http: number, createdAt = clock.now()): Com
   ...{ merchantId, http, createdAt, keyId: 'kL1mN2oP3qR4', requestId: random.uuid(), method: 'GET' },
   ...{ route: '/api/v1/refunds', errorCode: null, errorFields: null, reference: null, durationMs: 3 },
 })
+
+const record = (requests: RequestLog, one: CompletedApiRequest) =>
+  requests.record(one.merchantId, one.http, () => one)
 
 const all = { keyId: null, route: null, requestId: null, reference: null }
 const WINDOW: ListWindow = {
@@ -86,10 +89,10 @@ it('finds the requests of a reference among the newest ten thousand, and older o
 it('keeps a bounded number of requests of a minute, and failed ones beside a flood of successful ones', async () => {
   const merchantId = await newMerchant()
   const requests = createRequestLog({ db, clock, random, log: createLog('silent') })
-  for (let index = 0; index < KEPT_PER_MINUTE + 50; index++) requests.record(request(merchantId, 200))
-  for (let index = 0; index < 3; index++) requests.record(request(merchantId, 422))
+  for (let index = 0; index < KEPT_PER_MINUTE + 50; index++) record(requests, request(merchantId, 200))
+  for (let index = 0; index < 3; index++) record(requests, request(merchantId, 422))
   clock.advance(60_000)
-  requests.record(request(merchantId, 200))
+  record(requests, request(merchantId, 200))
   await requests.stop()
   assert.equal(await countOf(merchantId), KEPT_PER_MINUTE + 3 + 1)
   assert.equal(await countOf(merchantId, true), 3)
@@ -108,10 +111,10 @@ it('goes on after the cells of merchants could not be read', async () => {
   const failed = Promise.withResolvers<void>()
   const log = createLog('info', { write: () => failed.resolve() })
   const requests = createRequestLog({ db, cells, clock, random, log })
-  requests.record(request(merchantId, 200))
+  record(requests, request(merchantId, 200))
   await failed.promise
   isDown = false
-  requests.record(request(merchantId, 201))
+  record(requests, request(merchantId, 201))
   await requests.stop()
   assert.equal(await countOf(merchantId), 1)
 })
@@ -121,10 +124,10 @@ it('writes the other requests of a batch in which one has texts that PostgreSQL 
   const lines: string[] = []
   const reported = createLog('warn', { write: (line: string) => void lines.push(line) })
   const log = createRequestLog({ db, clock, random, log: reported })
-  log.record({ ...request(one, 400), errorFields: 'k\ud800: unknown_field', reference: 'a\u0000b' })
-  log.record(request(other, 200))
+  record(log, { ...request(one, 400), errorFields: 'k\ud800: unknown_field', reference: 'a\u0000b' })
+  record(log, request(other, 200))
   // No client can choose these texts: they stand for whatever else the table refuses.
-  for (const method of ['G\u0000T', 'P\u0000T']) log.record({ ...request(other, 200), method })
+  for (const method of ['G\u0000T', 'P\u0000T']) record(log, { ...request(other, 200), method })
   await log.stop()
   assert.deepEqual(
     lines.map((line) => JSON.parse(line).count),

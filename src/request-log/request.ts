@@ -20,5 +20,8 @@ export type RequestRow = RowOf<typeof REQUEST>
 /** A request with an API key, as the HTTP shell reports it. */
 export type CompletedApiRequest = Omit<RequestRow, 'id'>
 
+/** Most requests of a busy merchant are not kept, and `describe` is not called for them. */
+export type RecordRequest = (merchantId: string, http: number, describe: () => CompletedApiRequest) => void
+
 /** As the dashboard gets it. */
 export type RequestRecord = Omit<RequestRow, 'merchantId' | 'createdAt'> & { createdAt: string }

@@ -15,10 +15,10 @@ import { type Db, DbUnavailable } from '../kit/db/db.ts'
 import { errorFields, type Log } from '../kit/observability/log.ts'
 import type { Random } from '../kit/random.ts'
 import { insertRequests } from './queries.ts'
-import type { CompletedApiRequest, RequestRow } from './request.ts'
+import type { CompletedApiRequest, RecordRequest, RequestRow } from './request.ts'
 
 export interface RequestLog {
-  record(request: CompletedApiRequest): void
+  record: RecordRequest
   /** Writes what is left. */
   stop(): Promise<void>
 }
@@ -96,9 +96,9 @@ export function createRequestLog(app: {
   }
 
   return {
-    record(request) {
-      if (waiting.length >= MOST_WAITING || !admits(request)) return
-      waiting.push({ id: random.uuid(), ...withStorableTexts(request) })
+    record(merchantId, http, describe) {
+      if (waiting.length >= MOST_WAITING || !admits(merchantId, http)) return
+      waiting.push({ id: random.uuid(), ...withStorableTexts(describe()) })
       flushing ??= flush()
     },
     async stop() {
@@ -119,10 +119,10 @@ function withStorableTexts(request: CompletedApiRequest): CompletedApiRequest {
 }
 
 /** Keeps the first requests of each minute. */
-function createSampler(clock: Clock): (request: CompletedApiRequest) => boolean {
+function createSampler(clock: Clock): (merchantId: string, http: number) => boolean {
   const counts = new Map<string, number>()
   let until = clock.now()
-  return ({ merchantId, http }) => {
+  return (merchantId, http) => {
     const now = clock.now()
     if (now >= until) {
       counts.clear()
