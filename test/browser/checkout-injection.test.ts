@@ -10,7 +10,6 @@ import type { Cleanup } from '../support/database.ts'
 import { frozenClock } from '../support/fake-clock.ts'
 import { dataUriOf, imageOf, SVG } from '../support/images.ts'
 import { createPayer, openCheckout } from '../support/payer.ts'
-import { HAS_LARGER_FORM, LARGER_FORM_ONLY, sized } from '../support/scale.ts'
 import { choose, clickButton, type OpenOptions, PAY, payWith, startRig, waitForHeading } from './payers.ts'
 
 // The clock is stopped, so that a screen does not change during the checks.
@@ -35,12 +34,6 @@ const HOSTILE = {
   'controls of direction': 'abc\u202edef\u202c \u2066ghi\u2069 \u200fjkl',
   'signs of private use': 'left \ue000 right \uf8ff',
 } as const
-
-// A text that ends an attribute and an element; the larger form runs all.
-const QUICK: readonly string[] = ['an event handler']
-const REPEATED = Object.entries(HOSTILE).filter(([kind]) =>
-  sized({ quick: QUICK.includes(kind), rest: true, long: true }),
-)
 
 type Texts = Readonly<Record<string, unknown>>
 
@@ -112,8 +105,7 @@ async function comeBackAfter<T>(page: Page, url: string, move: () => Promise<T>)
 
 describe('texts of the merchant in a browser', { concurrency: 3 }, () => {
   for (const [kind, text] of Object.entries(HOSTILE)) {
-    const form = QUICK.includes(kind) ? {} : LARGER_FORM_ONLY
-    it(`shows a merchant’s text as text on every screen: ${kind}`, form, async (t) => {
+    it(`shows a merchant’s text as text on every screen: ${kind}`, async (t) => {
       const api = await merchantWith({ displayName: text })
       const name = withoutDirections(text)
       const changes = {
@@ -233,7 +225,7 @@ describe('the branding of a merchant in a browser', { concurrency: 4 }, () => {
     })
   }
 
-  it('shows accepted branding as text and links', LARGER_FORM_ONLY, async (t) => {
+  it('shows accepted branding as text and links', async (t) => {
     const supportUrl = `https://shop.example/help?q='onclick='${HIT}'#<b>`
     const supportEmail = "help?bcc=spy&body='onclick='x'{}|@shop.example"
     const api = await merchantWith({
@@ -256,7 +248,7 @@ describe('the branding of a merchant in a browser', { concurrency: 4 }, () => {
     )
   })
 
-  it('serves the logo as an image only, also when it is opened directly', LARGER_FORM_ONLY, async (t) => {
+  it('serves the logo as an image only, also when it is opened directly', async (t) => {
     const api = await merchantWith({ logo: dataUriOf(SVG) })
     const { page } = await open(t, { api })
     const logo = page.locator('.brand img')
@@ -273,9 +265,9 @@ describe('the branding of a merchant in a browser', { concurrency: 4 }, () => {
 })
 
 describe('texts of payers and strangers in a browser', { concurrency: 4 }, () => {
-  it('returns the input of the phone field as text only', HAS_LARGER_FORM, async (t) => {
+  it('returns the input of the phone field as text only', async (t) => {
     const { page, checkoutUrl, read } = await open(t)
-    for (const [kind, text] of REPEATED) {
+    for (const [kind, text] of Object.entries(HOSTILE)) {
       await page.goto(checkoutUrl)
       await choose(page, 'mobile_success', text)
       await clickButton(page, PAY)
@@ -286,26 +278,22 @@ describe('texts of payers and strangers in a browser', { concurrency: 4 }, () =>
     assert.deepEqual((await read()).attempts, [])
   })
 
-  it(
-    'ignores injected values in an address: language, problem, choice, network, code',
-    HAS_LARGER_FORM,
-    async (t) => {
-      const { page, checkoutUrl } = await open(t)
-      for (const [, text] of REPEATED) {
-        const hostile = Object.fromEntries(QUERY_NAMES.map((name) => [name, text]))
-        await page.goto(`${checkoutUrl}?${new URLSearchParams(hostile)}`)
-        assert.equal(await page.evaluate('document.documentElement.lang'), 'en')
-        assert.deepEqual(await textsOf(page, '[role=alert]'), [])
-        await assertHarmless(page)
-      }
-      const names = (await page.context().cookies()).map(({ name }) => name)
-      assert.deepEqual(names, ['cowry_zone'], 'only the time zone of the device')
-    },
-  )
-
-  it('ignores injected cookies', LARGER_FORM_ONLY, async (t) => {
+  it('ignores injected values in an address: language, problem, choice, network, code', async (t) => {
     const { page, checkoutUrl } = await open(t)
-    for (const [, text] of REPEATED) {
+    for (const text of Object.values(HOSTILE)) {
+      const hostile = Object.fromEntries(QUERY_NAMES.map((name) => [name, text]))
+      await page.goto(`${checkoutUrl}?${new URLSearchParams(hostile)}`)
+      assert.equal(await page.evaluate('document.documentElement.lang'), 'en')
+      assert.deepEqual(await textsOf(page, '[role=alert]'), [])
+      await assertHarmless(page)
+    }
+    const names = (await page.context().cookies()).map(({ name }) => name)
+    assert.deepEqual(names, ['cowry_zone'], 'only the time zone of the device')
+  })
+
+  it('ignores injected cookies', async (t) => {
+    const { page, checkoutUrl } = await open(t)
+    for (const text of Object.values(HOSTILE)) {
       const names = [
         'cowry_lang',
         'cowry_last_lang',
@@ -324,10 +312,10 @@ describe('texts of payers and strangers in a browser', { concurrency: 4 }, () =>
     }
   })
 
-  it('ignores injected form fields', LARGER_FORM_ONLY, async (t) => {
+  it('ignores injected form fields', async (t) => {
     const { page, checkoutUrl, read } = await open(t)
     const { request } = page.context()
-    for (const [, text] of REPEATED) {
+    for (const text of Object.values(HOSTILE)) {
       const form = {
         channel: 'mobile_money',
         phone: '0747123456',
@@ -383,7 +371,7 @@ describe('request bodies of the merchant with injected text', () => {
     }
   })
 
-  it('never shows the e-mail of a customer, whatever its local part', LARGER_FORM_ONLY, async (t) => {
+  it('never shows the e-mail of a customer, whatever its local part', async (t) => {
     const email = `'onload='${HIT}'{{7*7}}&lt%0d%0aX-Hit@example.com`
     const { page, read } = await open(t, {
       changes: { customer: { email, firstname: 'A', lastname: 'B' }, redirectUrl: undefined },

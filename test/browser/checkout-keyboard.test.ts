@@ -5,7 +5,6 @@ import { after, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { tickingClock } from '../support/fake-clock.ts'
 import { newPhone } from '../support/payer.ts'
-import { LARGER_FORM_ONLY } from '../support/scale.ts'
 import { PAY, startRig, waitForHeading } from './payers.ts'
 
 // Slower than the default, so that also a busy machine shows the waiting page.
@@ -50,9 +49,8 @@ async function assertVisibleFocus(page: Page, name: string): Promise<void> {
 
 describe('the checkout by keyboard', { concurrency: 2 }, () => {
   for (const javaScript of [true, false]) {
-    const repeated = javaScript ? {} : LARGER_FORM_ONLY
     describe(`${javaScript ? 'with' : 'without'} JavaScript`, { concurrency: 4 }, () => {
-      it('pays with mobile money by keyboard', repeated, async (t) => {
+      it('pays with mobile money by keyboard', async (t) => {
         const { page, executions, returnUrlWith } = await open(t, { javaScript })
         await tabTo(page, MOBILE_MONEY)
         await page.keyboard.press('Space')
@@ -76,7 +74,7 @@ describe('the checkout by keyboard', { concurrency: 2 }, () => {
         assert.equal(await executions(), 1)
       })
 
-      it('pays with a card that the arrows select', LARGER_FORM_ONLY, async (t) => {
+      it('pays with a card that the arrows select', async (t) => {
         const { page, executions } = await open(t, { javaScript })
         await tabTo(page, MOBILE_MONEY)
         await page.keyboard.press('ArrowDown')
@@ -93,7 +91,7 @@ describe('the checkout by keyboard', { concurrency: 2 }, () => {
         assert.equal(await executions(), 1)
       })
 
-      it('moves the focus to an error summary, and from there to the field', repeated, async (t) => {
+      it('moves the focus to an error summary, and from there to the field', async (t) => {
         const { page, read } = await open(t, { javaScript })
         await tabTo(page, 'Mobile money number')
         await page.keyboard.type('0712')
@@ -119,7 +117,7 @@ describe('the checkout by keyboard', { concurrency: 2 }, () => {
         assert.equal((await read()).attempts.length, 1)
       })
 
-      it('switches the language by keyboard', LARGER_FORM_ONLY, async (t) => {
+      it('switches the language by keyboard', async (t) => {
         const { page } = await open(t, { javaScript })
         await tabTo(page, 'Français')
         await page.keyboard.press('Enter')
@@ -127,7 +125,7 @@ describe('the checkout by keyboard', { concurrency: 2 }, () => {
         assert.equal(await page.locator('html').getAttribute('lang'), 'fr')
       })
 
-      it('cancels by keyboard', LARGER_FORM_ONLY, async (t) => {
+      it('cancels by keyboard', async (t) => {
         const { page, returnUrlWith } = await open(t, { javaScript })
         await tabTo(page, 'Cancel and return')
         await page.keyboard.press('Enter')
@@ -135,22 +133,18 @@ describe('the checkout by keyboard', { concurrency: 2 }, () => {
         assert.equal(page.url(), returnUrlWith('cancelled'))
       })
 
-      it(
-        'shows the account of a transfer and reports it as sent by keyboard',
-        LARGER_FORM_ONLY,
-        async (t) => {
-          const { page } = await open(t, { javaScript })
-          await tabTo(page, MOBILE_MONEY)
-          await page.keyboard.press('ArrowUp')
-          assert.equal(await focusedName(page), 'Bank transfer')
-          await tabTo(page, PAY)
-          await page.keyboard.press('Enter')
-          await waitForHeading(page, 'Send exactly KSh 1,250.50')
-          await tabTo(page, 'I have sent the money')
-          await page.keyboard.press('Enter')
-          await waitForHeading(page, /^(We are looking for your transfer|Paid)$/)
-        },
-      )
+      it('shows the account of a transfer and reports it as sent by keyboard', async (t) => {
+        const { page } = await open(t, { javaScript })
+        await tabTo(page, MOBILE_MONEY)
+        await page.keyboard.press('ArrowUp')
+        assert.equal(await focusedName(page), 'Bank transfer')
+        await tabTo(page, PAY)
+        await page.keyboard.press('Enter')
+        await waitForHeading(page, 'Send exactly KSh 1,250.50')
+        await tabTo(page, 'I have sent the money')
+        await page.keyboard.press('Enter')
+        await waitForHeading(page, /^(We are looking for your transfer|Paid)$/)
+      })
     })
   }
 })

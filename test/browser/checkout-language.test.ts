@@ -8,7 +8,6 @@ import { translate } from '../../src/pages/locales.ts'
 import { CUSTOMER, saveMethod as savedByPaying } from '../support/builders.ts'
 import { newPhone } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
-import { LARGER_FORM_ONLY } from '../support/scale.ts'
 import { newVisitor } from './browser.ts'
 import { choose, clickButton, labelOf, PAY, payWith, startRig, waitForHeading } from './payers.ts'
 
@@ -32,18 +31,14 @@ async function merchantSpeaking(locale: Language) {
 const IN_IVORY_COAST = { currency: 'XOF', country: 'CI', amount: 5_000 }
 
 describe('the language of a checkout', { concurrency: 5 }, () => {
-  it(
-    'uses the language of the country when the browser accepts none of ours',
-    LARGER_FORM_ONLY,
-    async (t) => {
-      const { page } = await open(t, { locale: 'de-DE', changes: IN_IVORY_COAST })
-      assert.equal(await languageOf(page), 'fr')
-      const { page: kenyan } = await open(t, { locale: 'de-DE' })
-      assert.equal(await languageOf(kenyan), 'en')
-    },
-  )
+  it('uses the language of the country when the browser accepts none of ours', async (t) => {
+    const { page } = await open(t, { locale: 'de-DE', changes: IN_IVORY_COAST })
+    assert.equal(await languageOf(page), 'fr')
+    const { page: kenyan } = await open(t, { locale: 'de-DE' })
+    assert.equal(await languageOf(kenyan), 'en')
+  })
 
-  it('prefers the browser’s language to that of the country', LARGER_FORM_ONLY, async (t) => {
+  it('prefers the browser’s language to that of the country', async (t) => {
     const { page } = await open(t, { locale: 'pt-MZ', changes: IN_IVORY_COAST })
     assert.equal(await languageOf(page), 'pt')
   })
@@ -71,7 +66,7 @@ describe('the language of a checkout', { concurrency: 5 }, () => {
     assert.equal(await languageOf(page), 'sw', 'the choice on that page')
   })
 
-  it('offers every language under its own name, and each one works', LARGER_FORM_ONLY, async (t) => {
+  it('offers every language under its own name, and each one works', async (t) => {
     const { page } = await open(t)
     for (const language of LANGUAGE_CODES) {
       await switchTo(page, language)
@@ -85,7 +80,7 @@ describe('the language of a checkout', { concurrency: 5 }, () => {
     }
   })
 
-  it('ignores an unknown language in the address', LARGER_FORM_ONLY, async (t) => {
+  it('ignores an unknown language in the address', async (t) => {
     const { page, checkoutUrl } = await open(t)
     for (const requested of ['xx', '__proto__', 'constructor', '<script>', 'fr%0d%0aSet-Cookie:%20x=1', '']) {
       await page
@@ -97,7 +92,7 @@ describe('the language of a checkout', { concurrency: 5 }, () => {
     assert.deepEqual(names, ['cowry_zone'], 'only the time zone of the device')
   })
 
-  it('translates the page of an unknown address too', LARGER_FORM_ONLY, async (t) => {
+  it('translates the page of an unknown address too', async (t) => {
     const { page, problems } = await newVisitor(t, browser, { locale: 'fr-CI', origins: [service.url] })
     const answer = await page.goto(`${service.url}/pay/nothing`)
     assert.equal(answer?.status(), 404)
@@ -123,34 +118,30 @@ for (const javaScript of [true, false]) {
       return checkout
     }
 
-    it(
-      'keeps the language from the form to the receipt, over a reload and an error',
-      LARGER_FORM_ONLY,
-      async (t) => {
-        const { page, checkoutUrl, read } = await openInSwahili(t)
-        await page.reload()
-        assert.equal(await languageOf(page), 'sw')
-        await clickButton(page, translate('sw', 'payButton', { amount: 'KSh\u00a01,250.50' }))
-        await page.getByRole('alert').getByText(translate('sw', 'problemPhoneMissing')).waitFor()
-        await page.locator('#phone').fill(newPhone())
-        await clickButton(page, translate('sw', 'payButton', { amount: 'KSh\u00a01,250.50' }))
-        await inSwahili(page, 'promptTitle')
-        // The script shows the result by itself, and then the button is gone.
-        if (!javaScript) {
-          await eventually(read, ({ status }) => status === 'successful', 10_000)
-          await clickButton(page, translate('sw', 'checkNow'))
-        }
-        await inSwahili(page, 'paidTitle')
-        await page.getByRole('link', { name: translate('sw', 'stay') }).click()
-        await inSwahili(page, 'receipt')
-        assert.equal(page.url(), `${checkoutUrl}/receipt`)
-        await switchTo(page, 'pt')
-        await waitForHeading(page, translate('pt', 'receipt'))
-        assert.ok(page.url().startsWith(`${checkoutUrl}/receipt?`), 'the switcher stays on the receipt')
-      },
-    )
+    it('keeps the language from the form to the receipt, over a reload and an error', async (t) => {
+      const { page, checkoutUrl, read } = await openInSwahili(t)
+      await page.reload()
+      assert.equal(await languageOf(page), 'sw')
+      await clickButton(page, translate('sw', 'payButton', { amount: 'KSh\u00a01,250.50' }))
+      await page.getByRole('alert').getByText(translate('sw', 'problemPhoneMissing')).waitFor()
+      await page.locator('#phone').fill(newPhone())
+      await clickButton(page, translate('sw', 'payButton', { amount: 'KSh\u00a01,250.50' }))
+      await inSwahili(page, 'promptTitle')
+      // The script shows the result by itself, and then the button is gone.
+      if (!javaScript) {
+        await eventually(read, ({ status }) => status === 'successful', 10_000)
+        await clickButton(page, translate('sw', 'checkNow'))
+      }
+      await inSwahili(page, 'paidTitle')
+      await page.getByRole('link', { name: translate('sw', 'stay') }).click()
+      await inSwahili(page, 'receipt')
+      assert.equal(page.url(), `${checkoutUrl}/receipt`)
+      await switchTo(page, 'pt')
+      await waitForHeading(page, translate('pt', 'receipt'))
+      assert.ok(page.url().startsWith(`${checkoutUrl}/receipt?`), 'the switcher stays on the receipt')
+    })
 
-    it('keeps the language after the pages of the gateway', LARGER_FORM_ONLY, async (t) => {
+    it('keeps the language after the pages of the gateway', async (t) => {
       const { page } = await openInSwahili(t)
       await page.locator('#way-card').check()
       await clickButton(page, translate('sw', 'payButton', { amount: 'KSh\u00a01,250.50' }))
@@ -160,34 +151,30 @@ for (const javaScript of [true, false]) {
       await inSwahili(page, 'paidTitle')
     })
 
-    it(
-      'switches the language on an error and on a reported transfer without losing either',
-      LARGER_FORM_ONLY,
-      async (t) => {
-        const { page } = await open(t, { javaScript })
-        await choose(page, 'mobile_success', '0712')
-        await clickButton(page, /^Pay (KES|KSh)/)
-        await page.getByRole('alert').waitFor()
-        await switchTo(page, 'sw')
-        await page
-          .getByRole('alert')
-          .getByText(translate('sw', 'problemPhoneShort', { example: '0712 123 456' }))
-          .waitFor()
-        assert.equal(await page.locator('#phone').inputValue(), '0712')
-        await switchTo(page, 'en')
-        await choose(page, 'transfer_success')
-        await clickButton(page, /^Pay (KES|KSh)/)
-        await clickButton(page, 'I have sent the money')
-        await waitForHeading(page, /We are looking for your transfer|Paid/)
-        await switchTo(page, 'sw')
-        const titles = [translate('sw', 'lookingTitle'), translate('sw', 'paidTitle')]
-        assert.ok(titles.includes(await page.locator('h1').innerText()))
-      },
-    )
+    it('switches the language on an error and on a reported transfer without losing either', async (t) => {
+      const { page } = await open(t, { javaScript })
+      await choose(page, 'mobile_success', '0712')
+      await clickButton(page, /^Pay (KES|KSh)/)
+      await page.getByRole('alert').waitFor()
+      await switchTo(page, 'sw')
+      await page
+        .getByRole('alert')
+        .getByText(translate('sw', 'problemPhoneShort', { example: '0712 123 456' }))
+        .waitFor()
+      assert.equal(await page.locator('#phone').inputValue(), '0712')
+      await switchTo(page, 'en')
+      await choose(page, 'transfer_success')
+      await clickButton(page, /^Pay (KES|KSh)/)
+      await clickButton(page, 'I have sent the money')
+      await waitForHeading(page, /We are looking for your transfer|Paid/)
+      await switchTo(page, 'sw')
+      const titles = [translate('sw', 'lookingTitle'), translate('sw', 'paidTitle')]
+      assert.ok(titles.includes(await page.locator('h1').innerText()))
+    })
   })
 }
 
-it('returns to the shop from every language', LARGER_FORM_ONLY, async (t) => {
+it('returns to the shop from every language', async (t) => {
   const { page, returnUrlWith } = await open(t, { locale: 'ar-EG' })
   await clickButton(page, translate('ar', 'cancelAndReturn'))
   await page.waitForURL(`${shop}/**`)
@@ -196,62 +183,54 @@ it('returns to the shop from every language', LARGER_FORM_ONLY, async (t) => {
 
 describe('the consent to a saved card in a browser', { concurrency: 5 }, () => {
   for (const language of LANGUAGE_CODES)
-    it(
-      `shows before paying in ${language} that the card is saved, and stores the consent`,
-      language === 'en' ? {} : LARGER_FORM_ONLY,
-      async (t) => {
-        // The same card of one customer is one saved method, which has the latest consent.
-        const customer = { ...CUSTOMER, email: `${language}@example.com` }
-        const { page, checkoutUrl, read } = await open(t, { changes: { customer } })
-        await page.goto(`${checkoutUrl}?lang=${language}`)
-        await page.locator('label[for="way-card"]').click()
-        const notice = translate(language, 'saveNotice', { merchant: 'Demo Shop' })
-        await page.getByText(notice).waitFor()
-        await page.locator('button.main').filter({ visible: true }).click()
-        await page.getByRole('radio', { name: labelOf('card_success'), exact: true }).check()
-        await clickButton(page, PAY)
-        const paid = await eventually(read, ({ status }) => status === 'successful', 20_000)
-        assert.deepEqual(
-          [paid.paymentMethod.consent.language, paid.paymentMethod.consent.form],
-          [language, 'notice'],
-        )
-      },
-    )
+    it(`shows before paying in ${language} that the card is saved, and stores the consent`, async (t) => {
+      // The same card of one customer is one saved method, which has the latest consent.
+      const customer = { ...CUSTOMER, email: `${language}@example.com` }
+      const { page, checkoutUrl, read } = await open(t, { changes: { customer } })
+      await page.goto(`${checkoutUrl}?lang=${language}`)
+      await page.locator('label[for="way-card"]').click()
+      const notice = translate(language, 'saveNotice', { merchant: 'Demo Shop' })
+      await page.getByText(notice).waitFor()
+      await page.locator('button.main').filter({ visible: true }).click()
+      await page.getByRole('radio', { name: labelOf('card_success'), exact: true }).check()
+      await clickButton(page, PAY)
+      const paid = await eventually(read, ({ status }) => status === 'successful', 20_000)
+      assert.deepEqual(
+        [paid.paymentMethod.consent.language, paid.paymentMethod.consent.form],
+        [language, 'notice'],
+      )
+    })
 })
 
 describe('a saved method in a browser', { concurrency: 5 }, () => {
   for (const language of LANGUAGE_CODES)
-    it(
-      `is first on the page of a returning payer in ${language}, and pays with one press`,
-      language === 'en' ? {} : LARGER_FORM_ONLY,
-      async (t) => {
-        const customer = { ...CUSTOMER, email: `returning-${language}@example.com` }
-        await savedByPaying(service.api, 'card_success', { customer })
-        const changes = { customer, offerSavedMethods: true }
-        const { page, checkoutUrl, read, executions } = await open(t, {
-          ...{ changes, width: 320, javaScript: language !== 'en' },
-        })
-        await page.goto(`${checkoutUrl}?lang=${language}`)
-        const saved = page.getByRole('radio', { name: 'Visa •••• 4242' })
-        assert.equal(await saved.isChecked(), true)
-        await page.getByText(translate(language, 'savedMethodHint', { merchant: 'Demo Shop' })).waitFor()
-        // The other ways are one press away, and the payer can return to the saved method.
-        assert.equal(await page.locator('#way-card').isVisible(), false)
-        await page.getByText(translate(language, 'anotherWay'), { exact: true }).click()
-        await page.locator('#way-card').check()
-        assert.equal(await page.locator('button.main').filter({ visible: true }).count(), 1)
-        await saved.check()
-        const overflow =
-          '(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.documentElement)'
-        assert.equal(await page.evaluate(overflow), 0)
-        await page.locator('button.main').filter({ visible: true }).click()
-        await waitForHeading(page, translate(language, 'paidTitle'))
-        assert.deepEqual([(await read()).status, await executions()], ['successful', 1])
-      },
-    )
+    it(`is first on the page of a returning payer in ${language}, and pays with one press`, async (t) => {
+      const customer = { ...CUSTOMER, email: `returning-${language}@example.com` }
+      await savedByPaying(service.api, 'card_success', { customer })
+      const changes = { customer, offerSavedMethods: true }
+      const { page, checkoutUrl, read, executions } = await open(t, {
+        ...{ changes, width: 320, javaScript: language !== 'en' },
+      })
+      await page.goto(`${checkoutUrl}?lang=${language}`)
+      const saved = page.getByRole('radio', { name: 'Visa •••• 4242' })
+      assert.equal(await saved.isChecked(), true)
+      await page.getByText(translate(language, 'savedMethodHint', { merchant: 'Demo Shop' })).waitFor()
+      // The other ways are one press away, and the payer can return to the saved method.
+      assert.equal(await page.locator('#way-card').isVisible(), false)
+      await page.getByText(translate(language, 'anotherWay'), { exact: true }).click()
+      await page.locator('#way-card').check()
+      assert.equal(await page.locator('button.main').filter({ visible: true }).count(), 1)
+      await saved.check()
+      const overflow =
+        '(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.documentElement)'
+      assert.equal(await page.evaluate(overflow), 0)
+      await page.locator('button.main').filter({ visible: true }).click()
+      await waitForHeading(page, translate(language, 'paidTitle'))
+      assert.deepEqual([(await read()).status, await executions()], ['successful', 1])
+    })
 })
 
-it('lets a payer who has cancelled come back and pay', LARGER_FORM_ONLY, async (t) => {
+it('lets a payer who has cancelled come back and pay', async (t) => {
   const { page, checkoutUrl, read, returnUrlWith } = await open(t)
   await clickButton(page, 'Cancel and return')
   await page.waitForURL(`${shop}/**`)

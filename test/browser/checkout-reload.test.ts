@@ -4,7 +4,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
-import { FORM, HAS_LARGER_FORM } from '../support/scale.ts'
 import { newVisitor, startBrowser } from './browser.ts'
 import { prepareScreens } from './screen-harness.ts'
 
@@ -29,24 +28,19 @@ async function readPage(page: Page): Promise<PageState> {
 
 // This page redirects to the provider by itself.
 const stableScreens = screens.filter(({ name }) => name !== 'continue')
-// The quick form takes one screen for each step of a payment, with JavaScript, in this order. The first that is opened shows no
-// time: after it the service has the time zone of the browser.
-const QUICK = ['expired', 'receipt', 'prompt', 'transfer, sent', 'open, a wrong phone']
-const inOrder = QUICK.flatMap((step) => stableScreens.filter(({ name }) => name === step))
-const reloaded = FORM === 'quick' ? inOrder : stableScreens
 
 const visitorWith = (javaScript: boolean) =>
   newVisitor({ after }, browser, { javaScript, origins: [service.url, shop] })
 const visitors = {
   with: await visitorWith(true),
-  ...(FORM !== 'quick' && { without: await visitorWith(false) }),
+  without: await visitorWith(false),
 }
 
 describe('a screen after a reload and in another browser', { concurrency: 2 }, () => {
   for (const [manner, { page, problems }] of Object.entries(visitors)) {
     describe(`${manner} JavaScript`, { concurrency: 1 }, () => {
-      for (const { name, url, heading } of reloaded) {
-        it(`keeps the screen "${name}" ${manner} JavaScript`, HAS_LARGER_FORM, async () => {
+      for (const { name, url, heading } of stableScreens) {
+        it(`keeps the screen "${name}" ${manner} JavaScript`, async () => {
           await page.goto(url)
           const first = await readPage(page)
           assert.ok(first.heading.startsWith(heading), first.heading)
@@ -56,7 +50,7 @@ describe('a screen after a reload and in another browser', { concurrency: 2 }, (
         })
       }
 
-      it(`records no violation on any screen ${manner} JavaScript`, HAS_LARGER_FORM, () => {
+      it(`records no violation on any screen ${manner} JavaScript`, () => {
         assert.ok(stableScreens.length > 30, `${stableScreens.length} screens`)
         // The browser logs 400 and 404 responses to its console.
         const wrong = problems.filter((problem) => !/status of 40[04]/.test(problem))

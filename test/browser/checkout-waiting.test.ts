@@ -8,7 +8,6 @@ import type { Page } from 'playwright-core'
 import { frozenClock } from '../support/fake-clock.ts'
 import { choiceOf, createPayer, newPhone, openCheckout } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
-import { LARGER_FORM_ONLY } from '../support/scale.ts'
 import { installClock } from './browser.ts'
 import { alertText, choose, clickButton, PAY, payWith, startRig, waitForHeading } from './payers.ts'
 
@@ -58,7 +57,7 @@ async function openPromptInPageTime(t: Parameters<typeof open>[0]): Promise<Page
 }
 
 describe('the waiting page of a fresh prompt', { concurrency: 6 }, () => {
-  it('offers no other method, and rejects one that is posted directly', LARGER_FORM_ONLY, async (t) => {
+  it('offers no other method, and rejects one that is posted directly', async (t) => {
     const { page, read, checkoutUrl } = await open(t)
     await payWith(page, 'mobile_timeout')
     await waitForHeading(page, 'Check your phone')
@@ -72,7 +71,7 @@ describe('the waiting page of a fresh prompt', { concurrency: 6 }, () => {
     )
   })
 
-  it('starts one prompt for repeated posts of the form', LARGER_FORM_ONLY, async (t) => {
+  it('starts one prompt for repeated posts of the form', async (t) => {
     const { page, read, checkoutUrl } = await open(t)
     const form = choiceOf('mobile_timeout')
     const { request } = page.context()
@@ -151,7 +150,7 @@ describe('the waiting page of a fresh prompt', { concurrency: 6 }, () => {
     await pollsOnce(() => setHidden(false))
   })
 
-  it('offers more time on the open page when little is left', LARGER_FORM_ONLY, async (t) => {
+  it('offers more time on the open page when little is left', async (t) => {
     const { page, checkoutUrl } = await open(t)
     await installClock(page)
     await page.goto(checkoutUrl)
@@ -200,7 +199,7 @@ describe('the waiting page of a fresh prompt', { concurrency: 6 }, () => {
     }
   })
 
-  it('selects a detail where the clipboard is not permitted', LARGER_FORM_ONLY, async (t) => {
+  it('selects a detail where the clipboard is not permitted', async (t) => {
     const { page } = await open(t)
     await payWith(page, 'transfer_success')
     await page.getByRole('button', { name: 'Copy: Account number' }).click()
@@ -208,7 +207,7 @@ describe('the waiting page of a fresh prompt', { concurrency: 6 }, () => {
     await eventually(selected, (text) => /^\d{10}$/.test(String(text)), 5_000)
   })
 
-  it('limits prompts to five in fifteen minutes per number, across payments', LARGER_FORM_ONLY, async (t) => {
+  it('limits prompts to five in fifteen minutes per number, across payments', async (t) => {
     const phone = newPhone()
     const otherPayer = createPayer()
     for (let round = 1; round <= 5; round += 1) {
@@ -234,56 +233,48 @@ describe('the waiting page of a fresh prompt', { concurrency: 6 }, () => {
 // These tests move the service's clock, so they run sequentially.
 describe('the waiting page as time passes', () => {
   for (const javaScript of [true, false]) {
-    it(
-      `offers another method after a minute, ${javaScript ? 'with' : 'without'} JavaScript, and collects once`,
-      LARGER_FORM_ONLY,
-      async (t) => {
-        const { page, read, executions } = await open(t, { javaScript })
-        await payWith(page, 'mobile_timeout')
-        await waitForHeading(page, 'Check your phone')
-        clock.advance(59 * SECOND_MS)
-        await page.reload()
-        assert.equal(await isShown(page, CHANGE), false)
-        clock.advance(SECOND_MS)
-        await page.reload()
-        await page.getByText(PIN_WARNING).waitFor()
-        await clickButton(page, CHANGE)
-        await waitForHeading(page, PAY)
-        await payWith(page, 'card_success')
-        await waitForHeading(page, 'Paid')
-        assert.equal(await executions(), 1)
-        assert.deepEqual(
-          (await read()).attempts.map(({ status }: { status: string }) => status),
-          ['declined', 'succeeded'],
-        )
-      },
-    )
+    it(`offers another method after a minute, ${javaScript ? 'with' : 'without'} JavaScript, and collects once`, async (t) => {
+      const { page, read, executions } = await open(t, { javaScript })
+      await payWith(page, 'mobile_timeout')
+      await waitForHeading(page, 'Check your phone')
+      clock.advance(59 * SECOND_MS)
+      await page.reload()
+      assert.equal(await isShown(page, CHANGE), false)
+      clock.advance(SECOND_MS)
+      await page.reload()
+      await page.getByText(PIN_WARNING).waitFor()
+      await clickButton(page, CHANGE)
+      await waitForHeading(page, PAY)
+      await payWith(page, 'card_success')
+      await waitForHeading(page, 'Paid')
+      assert.equal(await executions(), 1)
+      assert.deepEqual(
+        (await read()).attempts.map(({ status }: { status: string }) => status),
+        ['declined', 'succeeded'],
+      )
+    })
   }
 
-  it(
-    'delays a second prompt to a phone that just refused, and then sends it',
-    LARGER_FORM_ONLY,
-    async (t) => {
-      const { page, read } = await open(t)
-      const phone = newPhone()
-      await payWith(page, 'mobile_cancelled', phone)
-      await waitForHeading(page, 'Check your phone')
-      clock.advance(2 * SECOND_MS)
-      await waitForHeading(page, PAY)
-      await payWith(page, 'mobile_success', phone)
-      assert.match(
-        await alertText(page),
-        /A request was sent to this number a moment ago\. Try again in (19|20|21) seconds\./,
-      )
-      assert.equal((await read()).attempts.length, 1)
-      clock.advance(20 * SECOND_MS)
-      await payWith(page, 'mobile_success', phone)
-      await waitForHeading(page, 'Check your phone')
-      clock.advance(3 * SECOND_MS)
-      await waitForHeading(page, 'Paid')
-      assert.equal((await read()).attempts.length, 2)
-    },
-  )
+  it('delays a second prompt to a phone that just refused, and then sends it', async (t) => {
+    const { page, read } = await open(t)
+    const phone = newPhone()
+    await payWith(page, 'mobile_cancelled', phone)
+    await waitForHeading(page, 'Check your phone')
+    clock.advance(2 * SECOND_MS)
+    await waitForHeading(page, PAY)
+    await payWith(page, 'mobile_success', phone)
+    assert.match(
+      await alertText(page),
+      /A request was sent to this number a moment ago\. Try again in (19|20|21) seconds\./,
+    )
+    assert.equal((await read()).attempts.length, 1)
+    clock.advance(20 * SECOND_MS)
+    await payWith(page, 'mobile_success', phone)
+    await waitForHeading(page, 'Check your phone')
+    clock.advance(3 * SECOND_MS)
+    await waitForHeading(page, 'Paid')
+    assert.equal((await read()).attempts.length, 2)
+  })
 
   it('shows that the result is slow, lets the payer leave, and shows the result when it arrives', async (t) => {
     const { page, returnUrlWith, read } = await open(t)
@@ -321,30 +312,26 @@ describe('the waiting page as time passes', () => {
   })
 
   for (const javaScript of [true, false]) {
-    it(
-      `extends the checkout with one tap, ${javaScript ? 'with' : 'without'} JavaScript`,
-      LARGER_FORM_ONLY,
-      async (t) => {
-        const { page, read, expiresAt } = await open(t, { javaScript })
-        // Without a script the page cannot detect that little time is left, so it always offers more.
-        assert.equal(await isShown(page, 'Give me more time'), !javaScript)
-        clock.advance(51 * MINUTE_MS)
-        await page.reload()
-        await page.getByText('This page closes in 9 minutes.').waitFor()
-        await clickButton(page, 'Give me more time')
-        await page.getByText('You can pay here until').waitFor()
-        assert.equal(Date.parse((await read()).expiresAt) - Date.parse(expiresAt), 51 * MINUTE_MS)
-        clock.advance(10 * MINUTE_MS)
-        await page.reload()
-        await waitForHeading(page, PAY)
-        await choose(page, 'card')
-        await clickButton(page, PAY)
-        await page.getByText('Choose a test card').waitFor()
-      },
-    )
+    it(`extends the checkout with one tap, ${javaScript ? 'with' : 'without'} JavaScript`, async (t) => {
+      const { page, read, expiresAt } = await open(t, { javaScript })
+      // Without a script the page cannot detect that little time is left, so it always offers more.
+      assert.equal(await isShown(page, 'Give me more time'), !javaScript)
+      clock.advance(51 * MINUTE_MS)
+      await page.reload()
+      await page.getByText('This page closes in 9 minutes.').waitFor()
+      await clickButton(page, 'Give me more time')
+      await page.getByText('You can pay here until').waitFor()
+      assert.equal(Date.parse((await read()).expiresAt) - Date.parse(expiresAt), 51 * MINUTE_MS)
+      clock.advance(10 * MINUTE_MS)
+      await page.reload()
+      await waitForHeading(page, PAY)
+      await choose(page, 'card')
+      await clickButton(page, PAY)
+      await page.getByText('Choose a test card').waitFor()
+    })
   }
 
-  it('does not extend a final checkout on the page', LARGER_FORM_ONLY, async (t) => {
+  it('does not extend a final checkout on the page', async (t) => {
     const { page, checkoutUrl, read } = await open(t)
     clock.advance(61 * MINUTE_MS)
     await postByHand(page, `${checkoutUrl}/extend`)

@@ -11,7 +11,6 @@ import { payWith } from '../support/builders.ts'
 import { caseCalls } from '../support/cases.ts'
 import { PASSWORD, signInAs, signInAsOperator, type Visitor } from '../support/dashboard.ts'
 import { eventually } from '../support/process.ts'
-import { LARGER_FORM_ONLY } from '../support/scale.ts'
 import { testService } from '../support/service.ts'
 import { totpCode } from '../support/totp-code.ts'
 import { newVisitor, startBrowser, type VisitorOptions } from './browser.ts'
@@ -109,7 +108,7 @@ describe('support without JavaScript', () => {
     await page.locator('summary', { hasText: 'Filters (1)' }).waitFor()
   })
 
-  it('writes a note, and gives the payer the link of the receipt', LARGER_FORM_ONLY, async (t) => {
+  it('writes a note, and gives the payer the link of the receipt', async (t) => {
     const { uuid } = await payWith(merchant.api, 'mobile_success')
     const page = await openAs(t, 'support')
     await go(page, `/app/payments/${uuid}`)
@@ -121,7 +120,7 @@ describe('support without JavaScript', () => {
     assert.match((await link.getAttribute('href')) ?? '', /\/pay\/.+\/receipt$/)
   })
 
-  it('saves filters as a view, and opens it again', LARGER_FORM_ONLY, async (t) => {
+  it('saves filters as a view, and opens it again', async (t) => {
     const page = await openAs(t, 'support')
     await go(page, '/app/payments')
     await page.getByLabel('Status').selectOption('failed')
@@ -136,7 +135,7 @@ describe('support without JavaScript', () => {
 })
 
 describe('finance without JavaScript', () => {
-  it('sees what was collected today, and why the balance is this', LARGER_FORM_ONLY, async (t) => {
+  it('sees what was collected today, and why the balance is this', async (t) => {
     const shop = await service.newMerchant()
     const { reference } = await payWith(shop.api, 'card_success', { amount: 1_000 })
     const page = await openFor(t, await signInAs(service, shop.uuid, 'finance'))
@@ -153,7 +152,7 @@ describe('finance without JavaScript', () => {
     await page.getByRole('heading', { name: 'Ledger lines' }).waitFor()
   })
 
-  it('downloads the payments of a month', LARGER_FORM_ONLY, async (t) => {
+  it('downloads the payments of a month', async (t) => {
     const { reference } = await payWith(merchant.api, 'card_success')
     const page = await openAs(t, 'finance')
     await go(page, '/app')
@@ -179,25 +178,21 @@ it('finance downloads one file after another from a form, with the script', asyn
   }
 })
 
-it(
-  'an owner on a phone without JavaScript sees the last order first, and signs out',
-  LARGER_FORM_ONLY,
-  async (t) => {
-    const paid = await payWith(merchant.api, 'mobile_success', { amount: 4_321 })
-    const page = await openAs(t, 'owner', PHONE)
-    await go(page, '/app')
-    await page.locator('label[for="menu-open"]').click()
-    await menu(page, 'Payments')
-    const first = page.locator('tbody tr').first()
-    assert.match(await first.innerText(), /4,321/)
-    assert.match(await first.innerText(), /Paid/)
-    await first.getByRole('link', { name: paid.reference }).click()
-    await page.locator('[data-part="status"]').getByText('Paid').waitFor()
-    await signOut(page)
-    await go(page, '/app/payments')
-    assert.equal(new URL(page.url()).pathname, '/app/sign-in')
-  },
-)
+it('an owner on a phone without JavaScript sees the last order first, and signs out', async (t) => {
+  const paid = await payWith(merchant.api, 'mobile_success', { amount: 4_321 })
+  const page = await openAs(t, 'owner', PHONE)
+  await go(page, '/app')
+  await page.locator('label[for="menu-open"]').click()
+  await menu(page, 'Payments')
+  const first = page.locator('tbody tr').first()
+  assert.match(await first.innerText(), /4,321/)
+  assert.match(await first.innerText(), /Paid/)
+  await first.getByRole('link', { name: paid.reference }).click()
+  await page.locator('[data-part="status"]').getByText('Paid').waitFor()
+  await signOut(page)
+  await go(page, '/app/payments')
+  assert.equal(new URL(page.url()).pathname, '/app/sign-in')
+})
 
 const ageSessions = sql<unknown>`
 update sessions
@@ -205,7 +200,7 @@ set authenticated_at = authenticated_at - interval '6 minutes'
 where user_id = (select id from users where email = $1)`
 
 describe('a developer without JavaScript', () => {
-  it('sees why a webhook failed, and sends it again', LARGER_FORM_ONLY, async (t) => {
+  it('sees why a webhook failed, and sends it again', async (t) => {
     const shop = await service.newMerchant()
     // A page that does not exist answers with 404.
     const url = `${service.url}/no-such-hook`
@@ -228,72 +223,64 @@ describe('a developer without JavaScript', () => {
     await eventually(attempts, (count) => count > before, 20_000)
   })
 
-  it(
-    'creates a key after confirming the password, and finds its refused request',
-    LARGER_FORM_ONLY,
-    async (t) => {
-      const developer = await signInAs(service, merchant.uuid, 'developer')
-      const page = await openFor(t, developer)
-      await go(page, '/app/developers/keys')
-      await service.db.query(ageSessions, [developer.email])
-      await follow(page, 'Create a key')
-      await page.getByLabel('Password').fill(PASSWORD)
-      await press(page, 'Confirm and go on')
-      await page.getByLabel('What the key is for').fill('Shop')
-      await page.getByLabel('webhooks:read').check()
-      await press(page, 'Create the key')
-      const shown = await page.locator('main').innerText()
-      const key = /cowry_test_\w+/.exec(shown)?.[0] ?? ''
-      const requestId = `task-${randomUUID()}`
-      const headers = { 'x-request-id': requestId }
-      const refused = await service.apiWith(key).get('/api/v1/refunds', headers)
-      assert.equal(refused.http, 403)
-      const isLogged = async () => (await go(page, `/app/developers/requests?requestId=${requestId}`))?.text()
-      await eventually(isLogged, (text) => text?.includes('HTTP 403') === true, 20_000)
-      await page.getByRole('link', { name: 'GET /api/v1/refunds' }).click()
-      await page.getByText('insufficient_scope').first().waitFor()
-    },
-  )
+  it('creates a key after confirming the password, and finds its refused request', async (t) => {
+    const developer = await signInAs(service, merchant.uuid, 'developer')
+    const page = await openFor(t, developer)
+    await go(page, '/app/developers/keys')
+    await service.db.query(ageSessions, [developer.email])
+    await follow(page, 'Create a key')
+    await page.getByLabel('Password').fill(PASSWORD)
+    await press(page, 'Confirm and go on')
+    await page.getByLabel('What the key is for').fill('Shop')
+    await page.getByLabel('webhooks:read').check()
+    await press(page, 'Create the key')
+    const shown = await page.locator('main').innerText()
+    const key = /cowry_test_\w+/.exec(shown)?.[0] ?? ''
+    const requestId = `task-${randomUUID()}`
+    const headers = { 'x-request-id': requestId }
+    const refused = await service.apiWith(key).get('/api/v1/refunds', headers)
+    assert.equal(refused.http, 403)
+    const isLogged = async () => (await go(page, `/app/developers/requests?requestId=${requestId}`))?.text()
+    await eventually(isLogged, (text) => text?.includes('HTTP 403') === true, 20_000)
+    await page.getByRole('link', { name: 'GET /api/v1/refunds' }).click()
+    await page.getByText('insufficient_scope').first().waitFor()
+  })
 })
 
 describe('operators without JavaScript', () => {
-  it(
-    'decide a payment of unknown outcome, one proposing and another approving',
-    LARGER_FORM_ONLY,
-    async (t) => {
-      const shop = await service.newMerchant()
-      const settings = { caseApprovals: [{ currency: 'KES', from: 1 }] }
-      const headers = { 'content-type': 'application/json' }
-      const body = JSON.stringify({ settings })
-      await service.admin.send('PATCH', `/admin/v1/merchants/${shop.uuid}`, { body, headers })
-      const { uuid } = await payWith(shop.api, 'card_unknown_status')
-      const { operatorCaseOf } = caseCalls(service)
-      const operators = [await signInAsOperator(service), await signInAsOperator(service)] as const
-      const openCase = async (operator: Visitor) => {
-        const page = await openFor(t, operator)
-        await go(page, '/ops')
-        await page.locator('p', { hasText: 'for an operator' }).getByRole('link').click()
-        await page.locator(`a[href="/ops/cases/${(await operatorCaseOf(uuid)).uuid}"]`).click()
-        return page
-      }
-      const first = await openCase(operators[0])
-      await first.getByLabel('It was paid').check()
-      await first.getByLabel('Reference that proves it').fill(`ch_${uuid}`)
-      await first.getByLabel('Note').fill('Seen in the records of the provider.')
-      await press(first, 'Decide')
-      await first.getByText('The decision was proposed.').waitFor()
-      assert.equal((await operatorCaseOf(uuid)).state, 'awaiting_approval')
-      const second = await openCase(operators[1])
-      await press(second, 'Approve and carry out')
-      await second.getByText('The decision was carried out.').waitFor()
-      assert.equal((await operatorCaseOf(uuid)).state, 'resolved')
-      assert.equal((await shop.api.get(`/api/v1/checkout/payments/${uuid}`)).body.data.status, 'successful')
-    },
-  )
+  it('decide a payment of unknown outcome, one proposing and another approving', async (t) => {
+    const shop = await service.newMerchant()
+    const settings = { caseApprovals: [{ currency: 'KES', from: 1 }] }
+    const headers = { 'content-type': 'application/json' }
+    const body = JSON.stringify({ settings })
+    await service.admin.send('PATCH', `/admin/v1/merchants/${shop.uuid}`, { body, headers })
+    const { uuid } = await payWith(shop.api, 'card_unknown_status')
+    const { operatorCaseOf } = caseCalls(service)
+    const operators = [await signInAsOperator(service), await signInAsOperator(service)] as const
+    const openCase = async (operator: Visitor) => {
+      const page = await openFor(t, operator)
+      await go(page, '/ops')
+      await page.locator('p', { hasText: 'for an operator' }).getByRole('link').click()
+      await page.locator(`a[href="/ops/cases/${(await operatorCaseOf(uuid)).uuid}"]`).click()
+      return page
+    }
+    const first = await openCase(operators[0])
+    await first.getByLabel('It was paid').check()
+    await first.getByLabel('Reference that proves it').fill(`ch_${uuid}`)
+    await first.getByLabel('Note').fill('Seen in the records of the provider.')
+    await press(first, 'Decide')
+    await first.getByText('The decision was proposed.').waitFor()
+    assert.equal((await operatorCaseOf(uuid)).state, 'awaiting_approval')
+    const second = await openCase(operators[1])
+    await press(second, 'Approve and carry out')
+    await second.getByText('The decision was carried out.').waitFor()
+    assert.equal((await operatorCaseOf(uuid)).state, 'resolved')
+    assert.equal((await shop.api.get(`/api/v1/checkout/payments/${uuid}`)).body.data.status, 'successful')
+  })
 })
 
 describe('people without JavaScript', () => {
-  it('invite a person, who joins by the link', LARGER_FORM_ONLY, async (t) => {
+  it('invite a person, who joins by the link', async (t) => {
     const owner = await openAs(t, 'owner')
     const email = `${randomUUID()}@example.com`
     await go(owner, '/app/team')
@@ -311,7 +298,7 @@ describe('people without JavaScript', () => {
     assert.match(await owner.getByRole('row', { name: email }).innerText(), /Finance/)
   })
 
-  it('set up an authenticator app, and sign in with password and code', LARGER_FORM_ONLY, async (t) => {
+  it('set up an authenticator app, and sign in with password and code', async (t) => {
     const member = await signInAs(service, merchant.uuid, 'viewer')
     const page = await open(t)
     await signInWithPassword(page, member.email)
@@ -363,7 +350,7 @@ describe('support by keyboard', () => {
     await page.waitForURL(`${service.url}/app/sign-in`)
   })
 
-  it('does the same by Tab and Enter alone, without JavaScript', LARGER_FORM_ONLY, async (t) => {
+  it('does the same by Tab and Enter alone, without JavaScript', async (t) => {
     const { reference } = await payWith(merchant.api, 'card_success', { amount: 1_000 })
     const page = await openAs(t, 'owner')
     const { keyboard } = page

@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test'
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
 import { DOCS_PAGES } from '../../src/docs-site/pages.ts'
-import { HAS_LARGER_FORM, LARGER_FORM_ONLY, sized } from '../support/scale.ts'
+import { sized } from '../support/scale.ts'
 import { testService } from '../support/service.ts'
 import { newVisitor, startBrowser } from './browser.ts'
 
@@ -15,7 +15,6 @@ const browser = await startBrowser({ after })
 const QUICKSTART = `${service.url}/docs/quickstart`
 const KEY = 'cowry_test_0123456789ab_secret'
 
-const QUICK_PATHS = ['/docs/quickstart', '/docs/tools']
 const EVERY_PATH = [
   '/docs',
   '/docs/search?q=refund',
@@ -29,13 +28,8 @@ const KINDS = [
     (slug) => `/docs/${slug}`,
   ),
 ]
-const PATHS = sized<readonly string[]>({ quick: QUICK_PATHS.slice(0, 1), rest: KINDS, long: EVERY_PATH })
-// Both schemes share the pages, and the dashboard has a screen in dark colours in the quick form.
-const SCHEMES = sized<readonly ('light' | 'dark')[]>({
-  quick: ['light'],
-  rest: ['light', 'dark'],
-  long: ['light', 'dark'],
-})
+const PATHS = sized<readonly string[]>({ quick: KINDS, rest: KINDS, long: EVERY_PATH })
+const SCHEMES = ['light', 'dark'] as const
 const WIDTHS = [320, 768, 1280]
 
 async function findOverflow(page: Page, path: string): Promise<string[]> {
@@ -65,7 +59,7 @@ async function findViolations(page: Page): Promise<string[]> {
 
 describe('the documentation in a browser', () => {
   for (const path of PATHS)
-    it(`is accessible at ${path}`, HAS_LARGER_FORM, async (t) => {
+    it(`is accessible at ${path}`, async (t) => {
       const { page, problems } = await newVisitor(t, browser, { width: 320, origins: [service.url] })
       await page.goto(`${service.url}${path}`)
       assert.deepEqual(await findViolations(page), [])
@@ -76,10 +70,10 @@ describe('the documentation in a browser', () => {
       )
     })
 
-  it('fits the screen from 320 px on', HAS_LARGER_FORM, async (t) => {
+  it('fits the screen from 320 px on', async (t) => {
     const { page } = await newVisitor(t, browser, { width: 320, origins: [service.url] })
     const found: string[] = []
-    for (const path of sized({ quick: QUICK_PATHS, rest: EVERY_PATH, long: EVERY_PATH })) {
+    for (const path of EVERY_PATH) {
       await page.goto(`${service.url}${path}`)
       found.push(...(await findOverflow(page, path)))
     }
@@ -150,7 +144,7 @@ describe('the documentation in a browser', () => {
     assert.equal(await page.locator('[data-language="text"] .copy').count(), 0)
   })
 
-  it('keeps the chosen language of samples for other groups and pages', LARGER_FORM_ONLY, async (t) => {
+  it('keeps the chosen language of samples for other groups and pages', async (t) => {
     const { page } = await newVisitor(t, browser, { origins: [service.url] })
     await page.goto(QUICKSTART)
     await page.getByRole('tab', { name: 'Python' }).first().click()
@@ -165,7 +159,7 @@ describe('the documentation in a browser', () => {
     assert.equal(await page.getByRole('tab', { name: 'PHP' }).first().getAttribute('aria-selected'), 'true')
   })
 
-  it('finds headings and error codes while the reader types, by keyboard', LARGER_FORM_ONLY, async (t) => {
+  it('finds headings and error codes while the reader types, by keyboard', async (t) => {
     const { page, problems } = await newVisitor(t, browser, { origins: [service.url] })
     await page.goto(`${service.url}/docs`)
     await page.keyboard.press('/')

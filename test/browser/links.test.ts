@@ -7,7 +7,6 @@ import type { Page } from 'playwright-core'
 import { LANGUAGE_CODES, type Language } from '../../src/core/languages.ts'
 import { fillIn, makeLink, payAt } from '../support/links.ts'
 import { createPayer } from '../support/payer.ts'
-import { FORM, HAS_LARGER_FORM, LARGER_FORM_ONLY } from '../support/scale.ts'
 import { testService } from '../support/service.ts'
 import { BRAND, brandedMerchant } from './brand.ts'
 import { newVisitor, startBrowser } from './browser.ts'
@@ -62,22 +61,17 @@ const FORMS = new Set([
   'all wrong',
   'a checkout while another payer is paying',
 ])
-const QUICK_SCREENS = new Set(['all wrong', 'paid already'])
 const FEW: readonly Language[] = ['en', 'ar', 'am']
-// The larger form runs the others, and the dark scheme.
-const QUICK: readonly Language[] = ['en']
 
 describe('the accessibility of a link’s page', { concurrency: POOL_SIZE }, () => {
   for (const [name, url] of Object.entries(PREPARED)) {
-    const languages = FORM === 'quick' ? QUICK : FORMS.has(name) ? LANGUAGE_CODES : FEW
-    const form = QUICK_SCREENS.has(name) ? HAS_LARGER_FORM : LARGER_FORM_ONLY
-    it(`has an accessible link page with ${name}, in ${languages.join(', ')}`, form, async () => {
+    const languages = FORMS.has(name) ? LANGUAGE_CODES : FEW
+    it(`has an accessible link page with ${name}, in ${languages.join(', ')}`, async () => {
       const problems: string[] = []
       for (const language of languages) {
         const seen = await withPage(async ({ page, evaluate, visit }) => {
           await visit(url, language)
           const { problems: found } = await evaluate<{ problems: string[] }>('everything()')
-          if (FORM === 'quick') return found
           await page.emulateMedia({ colorScheme: 'dark' })
           if (language === 'en' || language === 'ar') await page.setViewportSize(DESK)
           found.push(...(await evaluate(`broken(['color-contrast', 'link-in-text-block'])`)))
@@ -105,43 +99,38 @@ async function typeInto(page: Page, name: string, text: string): Promise<void> {
 
 describe('a payment link by keyboard', { concurrency: POOL_SIZE }, () => {
   for (const javaScript of [true, false]) {
-    const repeated = javaScript ? {} : LARGER_FORM_ONLY
-    it(
-      `corrects an error and pays at a link by keyboard, ${javaScript ? 'with' : 'without'} JavaScript`,
-      repeated,
-      async (t) => {
-        const link = await makeLink(api, OPEN)
-        const { page, problems } = await newVisitor(t, browser, {
-          javaScript,
-          width: 320,
-          origins: [service.url],
-        })
-        await page.goto(link.url)
-        await page.getByRole('heading', { name: `Pay ${BRAND.displayName}`, level: 1 }).waitFor()
-        await typeInto(page, 'amount', '50')
-        await typeInto(page, 'firstname', 'Amina')
-        await typeInto(page, 'email', 'amina@example.com')
-        await page.keyboard.press('Enter')
-        const alert = page.getByRole('alert')
-        await alert.waitFor()
-        assert.equal(await focused(page, 'role'), 'alert', 'the focus is on the summary')
-        assert.deepEqual(await alert.getByRole('link').allTextContents(), [
-          'Enter KSh\u00a0100 or more.',
-          'Enter your last name.',
-        ])
-        assert.equal(await page.getByLabel('E-mail', { exact: true }).inputValue(), 'amina@example.com')
-        await alert.getByRole('link').first().press('Enter')
-        await page.keyboard.press('Shift+Tab')
-        await typeInto(page, 'amount', '1.250,50')
-        await typeInto(page, 'lastname', 'Odhiambo')
-        await page.keyboard.press('Enter')
-        await page
-          .getByRole('heading', { name: `Pay KSh\u00a01,250.50 to ${BRAND.displayName}`, level: 1 })
-          .waitFor()
-        await page.getByText('Kamusi ya Kiswahili').waitFor()
-        assert.deepEqual(problems, [])
-      },
-    )
+    it(`corrects an error and pays at a link by keyboard, ${javaScript ? 'with' : 'without'} JavaScript`, async (t) => {
+      const link = await makeLink(api, OPEN)
+      const { page, problems } = await newVisitor(t, browser, {
+        javaScript,
+        width: 320,
+        origins: [service.url],
+      })
+      await page.goto(link.url)
+      await page.getByRole('heading', { name: `Pay ${BRAND.displayName}`, level: 1 }).waitFor()
+      await typeInto(page, 'amount', '50')
+      await typeInto(page, 'firstname', 'Amina')
+      await typeInto(page, 'email', 'amina@example.com')
+      await page.keyboard.press('Enter')
+      const alert = page.getByRole('alert')
+      await alert.waitFor()
+      assert.equal(await focused(page, 'role'), 'alert', 'the focus is on the summary')
+      assert.deepEqual(await alert.getByRole('link').allTextContents(), [
+        'Enter KSh\u00a0100 or more.',
+        'Enter your last name.',
+      ])
+      assert.equal(await page.getByLabel('E-mail', { exact: true }).inputValue(), 'amina@example.com')
+      await alert.getByRole('link').first().press('Enter')
+      await page.keyboard.press('Shift+Tab')
+      await typeInto(page, 'amount', '1.250,50')
+      await typeInto(page, 'lastname', 'Odhiambo')
+      await page.keyboard.press('Enter')
+      await page
+        .getByRole('heading', { name: `Pay KSh\u00a01,250.50 to ${BRAND.displayName}`, level: 1 })
+        .waitFor()
+      await page.getByText('Kamusi ya Kiswahili').waitFor()
+      assert.deepEqual(problems, [])
+    })
   }
 
   it('opens the waiting checkout without a reload when the other payer did not pay', async (t) => {

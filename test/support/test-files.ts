@@ -47,12 +47,16 @@ export const REST_ONLY = [
   'src/kit/embedded-postgres{,/users}.test.ts',
   'packages/{medusa,sdk}/test/package.test.ts',
   ...(HAS_BROWSER
-    ? ['test/browser/{bkash,landing,mobile-money,reference,sandbox-page,wave,weight}.test.ts']
+    ? [
+        'test/browser/{bkash,landing,mobile-money,reference,sandbox-page,wave,weight}.test.ts',
+        'test/browser/checkout-{injection,keyboard,language,reload,waiting}.test.ts',
+        'test/browser/{dashboard-tasks,docs,links,passkeys}.test.ts',
+      ]
     : []),
 ]
 // These have a larger form, or take all languages and screens there. What a browser shows after each step of a payment is
-// tested over HTTP in test/api/pages-* and p2p-checkout, so npm test opens in a browser one path for each channel, what a script
-// does, one part of the screens, and axe, most in light colours. It races over two processes with one example of each kind (races),
+// tested over HTTP in test/api/pages-* and p2p-checkout, so npm test opens in a browser one path for each channel, a decline, a
+// double click, the back button and a lost network, one part of the screens, and axe, most in light colours. It races over two processes with one example of each kind (races),
 // over one process with all (idempotency-parallel), and runs the quickstart with curl. It starts again on the same data folder in
 // shutdown, and rejects a keyring in src/secrets.
 export const LARGER_FORMS = [
