@@ -15,7 +15,7 @@ import { sql } from '../../src/kit/db/db.ts'
 import { readChange } from '../../src/ledger/change.ts'
 import { archiveUntilWritten } from '../support/archive-run.ts'
 import { assertInvariants } from '../support/invariants.ts'
-import { HAS_LARGER_FORM, sized } from '../support/scale.ts'
+import { sized } from '../support/scale.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after }, { isOwn: true, cells: 1 })
@@ -261,22 +261,18 @@ describe('cowry archive run', () => {
     await assertInvariants(service)
   })
 
-  it(
-    'archives every month before the named one; balances, payments and reports stay',
-    HAS_LARGER_FORM,
-    async () => {
-      const [old, before] = [await countOld(), await answers()]
-      assert.ok(old.events > 0 && old.lines > 0 && old.moves > 0 && old.settlements > 0)
-      const { code, answer } = await run('archive', 'run', '--dir', dir, '--before', BEFORE)
-      assert.equal(code, 0, JSON.stringify(answer))
-      const left = await countOld()
-      assert.deepEqual([left.events, left.lines], [0, 0])
-      assert.ok(left.moves < old.moves && left.settlements < old.settlements, JSON.stringify(left))
-      assert.deepEqual(await answers(), before)
-      await assertInvariants(service)
-      assert.equal((await run('archive', 'verify', dir)).code, 0)
-    },
-  )
+  it('archives every month before the named one; balances, payments and reports stay', async () => {
+    const [old, before] = [await countOld(), await answers()]
+    assert.ok(old.events > 0 && old.lines > 0 && old.moves > 0 && old.settlements > 0)
+    const { code, answer } = await run('archive', 'run', '--dir', dir, '--before', BEFORE)
+    assert.equal(code, 0, JSON.stringify(answer))
+    const left = await countOld()
+    assert.deepEqual([left.events, left.lines], [0, 0])
+    assert.ok(left.moves < old.moves && left.settlements < old.settlements, JSON.stringify(left))
+    assert.deepEqual(await answers(), before)
+    await assertInvariants(service)
+    assert.equal((await run('archive', 'verify', dir)).code, 0)
+  })
 })
 
 describe('what is left after an archive', () => {

@@ -8,7 +8,7 @@ import { runCommandLine } from '../../src/cli/program.ts'
 import { ENTRY_POINTS } from '../../src/entry-points.ts'
 import { newVisitor, type Visitor } from '../support/dashboard.ts'
 import { eventually } from '../support/process.ts'
-import { HAS_LARGER_FORM, sized } from '../support/scale.ts'
+import { sized } from '../support/scale.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after }, { isOwn: true })
@@ -46,20 +46,16 @@ async function reportBy(group: string, field: string): Promise<Map<string, numbe
 const secret = () => randomBytes(32).toString('base64')
 
 describe('cowry demo', () => {
-  it(
-    'fills a merchant with as many payments as asked for, in several currencies',
-    HAS_LARGER_FORM,
-    async () => {
-      assert.equal(filled.code, 0, JSON.stringify(filled.answer))
-      assert.equal(filled.answer.data.isNew, true)
-      const currencies = await reportBy('currency', 'currency')
-      const total = [...currencies.values()].reduce((sum, count) => sum + count, 0)
-      assert.equal(total, PAYMENTS)
-      for (const currency of ['NGN', 'KES', 'GHS', 'XOF']) assert.ok(currencies.has(currency), currency)
-    },
-  )
+  it('fills a merchant with as many payments as asked for, in several currencies', async () => {
+    assert.equal(filled.code, 0, JSON.stringify(filled.answer))
+    assert.equal(filled.answer.data.isNew, true)
+    const currencies = await reportBy('currency', 'currency')
+    const total = [...currencies.values()].reduce((sum, count) => sum + count, 0)
+    assert.equal(total, PAYMENTS)
+    for (const currency of ['NGN', 'KES', 'GHS', 'XOF']) assert.ok(currencies.has(currency), currency)
+  })
 
-  it('writes payments in believable shares of their states', HAS_LARGER_FORM, async () => {
+  it('writes payments in believable shares of their states', async () => {
     const statuses = await reportBy('status', 'status')
     const share = (...names: string[]) =>
       names.reduce((sum, name) => sum + (statuses.get(name) ?? 0), 0) / PAYMENTS
@@ -68,7 +64,7 @@ describe('cowry demo', () => {
     assert.ok(share('expired', 'failed', 'abandoned') > 0.03, 'some end unpaid')
   })
 
-  it('writes a statement whose lines are in the order of time', HAS_LARGER_FORM, async () => {
+  it('writes a statement whose lines are in the order of time', async () => {
     const { body } = await api.get('/api/v1/wallet/transactions?currency=NGN&limit=100')
     const lines: { number: number; createdAt: string }[] = body.data
     assert.ok(lines.length > 10)
@@ -78,52 +74,44 @@ describe('cowry demo', () => {
     assert.deepEqual(lines, byTime)
   })
 
-  it(
-    'leaves nothing due in the past, so that the service has nothing to repair',
-    HAS_LARGER_FORM,
-    async () => {
-      const { body } = await service.admin.get('/admin/v1/jobs')
-      for (const { name, due } of body.data.jobs) assert.ok(due < 10, `${name}: ${due} due`)
-    },
-  )
+  it('leaves nothing due in the past, so that the service has nothing to repair', async () => {
+    const { body } = await service.admin.get('/admin/v1/jobs')
+    for (const { name, due } of body.data.jobs) assert.ok(due < 10, `${name}: ${due} due`)
+  })
 
-  it(
-    'signs in each of its people once by a link, with work that waits for them',
-    HAS_LARGER_FORM,
-    async () => {
-      const people = new Map<string, Visitor>()
-      for (const { role, link } of filled.answer.data.people) {
-        const { pathname } = new URL(link)
-        const visitor = newVisitor(service)
-        assert.equal((await visitor.submit(pathname, pathname)).http, 303, role)
-        const again = await newVisitor(service).submit(pathname, pathname)
-        assert.equal(again.http, 410, `${role}, a second time`)
-        people.set(role, visitor)
-      }
-      assert.deepEqual(
-        [...people.keys()],
-        ['owner', 'admin', 'finance', 'support', 'developer', 'viewer', 'operator'],
-      )
-      const shows = async (role: string, path: string, text: RegExp) => {
-        // The request log is written after about a second.
-        const read = async () => (await people.get(role)?.get(path))?.text ?? ''
-        const page = await eventually(read, (one) => text.test(one), 10_000)
-        assert.match(page, text, `${role} at ${path}`)
-      }
-      await shows('finance', '/app', /refunds? waits? for the approval of a second person/)
-      await shows('finance', '/app/refunds/requests?status=awaiting_approval', /Mariam Traoré/)
-      await shows('support', '/app/payments', /Failed in Kenya/)
-      await shows('developer', '/app/developers/requests', /initiate-payment/)
-      await shows('developer', '/app/developers/requests?outcome=failed', /HTTP 4/)
-      await shows('viewer', '/app/team', /Adaeze Okafor/)
-      await shows('owner', '/app/audit?objectType=refund_request', /Mariam Traoré/)
-      await shows('owner', '/app/audit?objectType=webhook_endpoint', /Tunde Bello/)
-      await shows('operator', '/ops/reconciliations', /settlement-[\d-]+\.csv/)
-      await shows('operator', '/ops/breaks', /Not in our records/)
-    },
-  )
+  it('signs in each of its people once by a link, with work that waits for them', async () => {
+    const people = new Map<string, Visitor>()
+    for (const { role, link } of filled.answer.data.people) {
+      const { pathname } = new URL(link)
+      const visitor = newVisitor(service)
+      assert.equal((await visitor.submit(pathname, pathname)).http, 303, role)
+      const again = await newVisitor(service).submit(pathname, pathname)
+      assert.equal(again.http, 410, `${role}, a second time`)
+      people.set(role, visitor)
+    }
+    assert.deepEqual(
+      [...people.keys()],
+      ['owner', 'admin', 'finance', 'support', 'developer', 'viewer', 'operator'],
+    )
+    const shows = async (role: string, path: string, text: RegExp) => {
+      // The request log is written after about a second.
+      const read = async () => (await people.get(role)?.get(path))?.text ?? ''
+      const page = await eventually(read, (one) => text.test(one), 10_000)
+      assert.match(page, text, `${role} at ${path}`)
+    }
+    await shows('finance', '/app', /refunds? waits? for the approval of a second person/)
+    await shows('finance', '/app/refunds/requests?status=awaiting_approval', /Mariam Traoré/)
+    await shows('support', '/app/payments', /Failed in Kenya/)
+    await shows('developer', '/app/developers/requests', /initiate-payment/)
+    await shows('developer', '/app/developers/requests?outcome=failed', /HTTP 4/)
+    await shows('viewer', '/app/team', /Adaeze Okafor/)
+    await shows('owner', '/app/audit?objectType=refund_request', /Mariam Traoré/)
+    await shows('owner', '/app/audit?objectType=webhook_endpoint', /Tunde Bello/)
+    await shows('operator', '/ops/reconciliations', /settlement-[\d-]+\.csv/)
+    await shows('operator', '/ops/breaks', /Not in our records/)
+  })
 
-  it('makes a refund of a payment of the demo possible', HAS_LARGER_FORM, async () => {
+  it('makes a refund of a payment of the demo possible', async () => {
     const { body } = await api.get(
       '/api/v1/checkout/payments?status=successful&paymentGateway=sandbox&limit=1',
     )
@@ -132,7 +120,7 @@ describe('cowry demo', () => {
     assert.equal(refund.http, 201, refund.text)
   })
 
-  it('says that the merchant exists when it is run again, and changes nothing', HAS_LARGER_FORM, async () => {
+  it('says that the merchant exists when it is run again, and changes nothing', async () => {
     const before = await countMerchants()
     const { code, answer } = await runDemo([])
     assert.equal(code, 0)
@@ -144,13 +132,13 @@ describe('cowry demo', () => {
     assert.equal(await countMerchants(), before)
   })
 
-  it('fills another merchant with --again', HAS_LARGER_FORM, async () => {
+  it('fills another merchant with --again', async () => {
     const { answer } = await runDemo(['--again', '--payments', '5', '--months', '1'])
     assert.equal(answer.data.isNew, true)
     assert.notEqual(answer.data.merchant.uuid, filled.answer.data.merchant.uuid)
   })
 
-  it('is refused in production', HAS_LARGER_FORM, async () => {
+  it('is refused in production', async () => {
     const { code, answer } = await runDemo([], {
       COWRY_ENV: 'production',
       COWRY_PUBLIC_URL: 'https://pay.example',

@@ -17,7 +17,6 @@ import { testDatabaseUrl } from '../support/database.ts'
 import { assertInvariants } from '../support/invariants.ts'
 import { makeOneOfEverything } from '../support/one-of-everything.ts'
 import { awaitExit, eventually, runCowry, startProcess, tempFolder } from '../support/process.ts'
-import { LARGER_FORM_ONLY } from '../support/scale.ts'
 import { ADMIN_TOKEN } from '../support/service.ts'
 
 const databaseUrl = await testDatabaseUrl({ after })
@@ -100,7 +99,7 @@ const LISTS = [
 ]
 
 describe('two workers', () => {
-  it('serves every group of operations from two workers as one service', LARGER_FORM_ONLY, async () => {
+  it('serves every group of operations from two workers as one service', async () => {
     const merchant = await newKey()
     await makeOneOfEverything(createApi(url, { 'x-api-key': merchant.key }), 'Worker')
     for (const path of LISTS) {
@@ -112,7 +111,7 @@ describe('two workers', () => {
     assert.equal((await fresh(merchant.key, '/api/v1/misc/currencies')).http, 200)
   })
 
-  it('shows the log of both workers from either', LARGER_FORM_ONLY, async () => {
+  it('shows the log of both workers from either', async () => {
     // An idle worker accepts a connection, so several requests may be needed to reach both.
     const seen = await eventually(
       async () => {
@@ -168,7 +167,7 @@ describe('two workers', () => {
     assert.equal(executed.body.data.length, 1, executed.text)
   })
 
-  it('shares one rate limit between two workers', LARGER_FORM_ONLY, async () => {
+  it('shares one rate limit between two workers', async () => {
     const { key } = await newKey({ perSecond: 1, burst: 20 })
     let allowed = 0
     const startedAt = Date.now()
@@ -200,7 +199,7 @@ describe('two workers', () => {
     )
   })
 
-  it('keeps serving when one worker dies, and starts another', LARGER_FORM_ONLY, async () => {
+  it('keeps serving when one worker dies, and starts another', async () => {
     const before = workerPids()
     assert.equal(before.length, 2)
     const [killedPid = 0] = before
@@ -242,7 +241,7 @@ describe('two workers', () => {
 })
 
 describe('workers that fail to start', () => {
-  it('reports once that workers cannot start, and leaves no process running', LARGER_FORM_ONLY, async (t) => {
+  it('reports once that workers cannot start, and leaves no process running', async (t) => {
     const taken = createServer().listen(0, '127.0.0.1')
     t.after(() => void taken.close())
     await once(taken, 'listening')
@@ -257,7 +256,7 @@ describe('workers that fail to start', () => {
     assert.doesNotMatch(err, /\n\s+at /)
   })
 
-  it('rejects a number of workers that is not sensible for a machine', LARGER_FORM_ONLY, async (t) => {
+  it('rejects a number of workers that is not sensible for a machine', async (t) => {
     const { code, err } = await runCowry(t, ['serve', '--workers', '0'], env)
     assert.equal(code, 1)
     assert.match(err, /whole number from 1 to 64/)

@@ -31,21 +31,25 @@ export const SHARED_STATE_TESTS = [
 // What they prove is tested once in these files too: one death at every point in failpoints and process-death, a lost
 // connection and a full disk in database, a lost primary in lost-primary, deliveries that are repeated in failpoints and
 // webhooks-worker, lost responses of each provider in conformance and gateway, and the end of a process under load in
-// process-death and workers. Instead of the walk and the generated requests, npm test has the simulation (without the
-// comparison of its database with PostgreSQL), and the tests that are generated from the OpenAPI document (inputs, isolation,
-// openapi-responses). npm test has two cells in test/api/cells and moves a merchant in cells-move, but no process dies while it does;
-// it runs commands in cli-listen and src/cli, and pays on the page of the sandbox provider in test/browser/checkout. It prompts
-// phones of all providers in test/api/gateway-prompts and mobile-money, and two processes reserve the last slot of a payment
-// link in link-slots; test:rest does the first in a browser, and the second with fifty payers.
+// process-death. Instead of the walk and the generated requests, npm test has the simulation (without the comparison of its
+// database with PostgreSQL), and tests that are generated from the OpenAPI document (inputs-bodies, isolation,
+// openapi-responses). It has two cells in test/api/cells, and moves no merchant. It runs commands in src/cli and
+// gateway-commands, and pays on the page of the sandbox provider in test/browser/checkout. It prompts phones of all providers in
+// test/api/gateway-prompts and mobile-money, and two processes reserve the last slot of a payment link in link-slots; test:rest
+// does the first in a browser, and the second with fifty payers. A process dies at each point of a transfer in failpoints. Two
+// processes share a database in races, but no port. Files of the dashboard call their screens as another merchant or
+// role; dashboard-access calls every screen. Hostile texts are shown in pages-safety, languages in pages-links, and signatures of
+// passkeys are verified in dashboard-passkeys, all without a browser.
 export const REST_ONLY = [
-  'test/faults/{cells-move,event-loop,links}.test.ts',
+  'test/faults/{cells-move,event-loop,links,p2p}.test.ts',
   'test/faults/{chaos,deliveries,delivery-times,fuzz,lost-gateway-responses,postgres-failover,postgres-upgrade,processes}.test.ts',
   'test/faults/{random-walk,simulation/model}.test.ts',
-  'test/api/{archive-cells,dashboard-weight}.test.ts',
-  'test/api/cells-{add,change,move-cancel,move-cases,move-drain,move-months,move-pause,move-webhooks}.test.ts',
+  'test/api/{archive,archive-cells,canaries,cli-listen,dashboard-access,dashboard-weight,demo,inputs-addresses,test-clock,workers}.test.ts',
+  'test/api/cells-{add,change,move,move-cancel,move-cases,move-drain,move-months,move-pause,move-webhooks}.test.ts',
   'test/start/{commands,full-disk,ordinary-user,package}.test.ts',
   'src/kit/embedded-postgres{,/users}.test.ts',
   'packages/{medusa,sdk}/test/package.test.ts',
+  'bench/baseline-scripts.test.ts',
   ...(HAS_BROWSER
     ? [
         'test/browser/{bkash,landing,mobile-money,reference,sandbox-page,wave,weight}.test.ts',
@@ -66,8 +70,8 @@ export const LARGER_FORMS = [
   'test/guides/samples.test.ts',
   'src/people/limits.test.ts',
   'test/gateways/{stripe/stripe,tokenpay/tokens,mtn-momo/{denials,preapproval},daraja/refunds,chapa/chapa,*/{conformance,schedules},schemas/{requests,responses}}.test.ts',
-  'test/api/{archive,audit-chain,canaries,catalog,dashboard-access,demo,gateway-webhooks,inputs-addresses}.test.ts',
-  'test/api/{keys-proxy,keys-scopes,pages-links,payments-list,reseal,test-clock,workers}.test.ts',
+  'test/api/{audit-chain,catalog,gateway-webhooks}.test.ts',
+  'test/api/{keys-proxy,keys-scopes,pages-links,payments-list,reseal}.test.ts',
   'packages/sdk/test/lost-responses.test.ts',
   ...(HAS_BROWSER ? ['test/browser/*.test.ts'] : []),
 ]
