@@ -7,6 +7,7 @@ import { startAttempt } from '../checkout/start-attempt.ts'
 import { type CheckoutView, requireCheckoutPayment } from '../checkout/view.ts'
 import { readConsent } from '../consents/consent.ts'
 import type { Currency } from '../core/currency.ts'
+import { ApiError } from '../core/errors.ts'
 import { serializeMethod } from '../customers/methods.ts'
 import type { CheckoutChoice } from '../gateways/gateway.ts'
 import { openLink, startLinkPayment } from '../links/pay.ts'
@@ -15,7 +16,7 @@ import type { PaymentRow } from '../payments/payment.ts'
 import { isOpen } from '../payments/states.ts'
 import { expireCheckout } from '../resolver/expire.ts'
 import { type Aftermath, instrumentOf, planAftermath, startAftermath } from './aftermath.ts'
-import type { History, PaidAttempt } from './app.ts'
+import type { DemoApp, History, PaidAttempt } from './app.ts'
 import { declinesOf } from './declines.ts'
 import { type PayerChannel, PRODUCTS } from './markets.ts'
 import type { Order } from './orders.ts'
@@ -129,7 +130,8 @@ async function choose(history: History, order: Order, fate: Fate, view: Checkout
   const { reference } = payment
   const isDown = isOutage(history) && order.seeded.isTrue(0.75)
   app.provider.answer(reference, { isDown, card: order.person.card })
-  const started = await startAttempt(app, view, await choiceOf(history, order, fate, payment))
+  const started = await startUnlessFull(app, view, await choiceOf(history, order, fate, payment))
+  if (!started) return
   const { attempt } = started
   if (!attempt || started.payment.status !== 'processing') {
     app.provider.answer(reference, { card: order.person.card })
@@ -145,6 +147,18 @@ async function choose(history: History, order: Order, fate: Fate, view: Checkout
     kind: fate.channel === 'card' ? undefined : fate.channel,
   })
 }
+
+/** Undefined if the link of the payment takes no more payments: the payer leaves. */
+async function startUnlessFull(app: DemoApp, view: CheckoutView, choice: CheckoutChoice) {
+  try {
+    return await startAttempt(app, view, choice)
+  } catch (error) {
+    if (error instanceof ApiError && IS_FULL.has(error.code)) return undefined
+    throw error
+  }
+}
+
+const IS_FULL: ReadonlySet<string> = new Set(['payment_link_busy', 'payment_link_ended'])
 
 const isOver = ({ app }: History, { expiresAt }: PaymentRow) =>
   expiresAt !== null && expiresAt <= app.clock.now()
