@@ -6,8 +6,8 @@ import type { RouteResponse } from '../kit/http/route.ts'
 import { isSchema, type JsonSchema } from './input/json-schema.ts'
 
 /**
- * Compiles the schema at the first response: most processes serve few of the operations. The text of frozen data is kept,
- * because they do not change.
+ * Compiles the schema at the first response: most processes serve few of the operations. Whoever freezes data promises that
+ * nothing inside them changes, so their text is kept.
  */
 export function createSerializer(schema: AnySchema): (response: Envelope) => string {
   let compiled: ((response: Envelope) => string) | undefined
@@ -22,10 +22,13 @@ export function createSerializer(schema: AnySchema): (response: Envelope) => str
     const before = kept.get(data)
     if (before?.message === message) return before.text
     const text = serialize(response)
-    kept.set(data, { message, text })
+    if (text.length <= MAX_KEPT_LENGTH) kept.set(data, { message, text })
     return text
   }
 }
+
+// A payment takes two thousand characters, with the largest metadata twenty thousand.
+const MAX_KEPT_LENGTH = 8_000
 
 const isFrozenObject = (data: unknown): data is object =>
   typeof data === 'object' && data !== null && Object.isFrozen(data)

@@ -70,28 +70,38 @@ describe('a success response', () => {
     assert.deepEqual(read(await get('/api/v1/throws')).data, nulls)
   })
 
-  it('serializes frozen data once, each message with them, and other data each time', async () => {
+  it('keeps the text of frozen data, but not of others and not a long one', async () => {
     let reads = 0
-    const newRecord = () => ({
+    const newRecord = (padding = '') => ({
       get text() {
         reads += 1
-        return `read ${reads}`
+        return `read ${reads}${padding}`
       },
     })
-    const [frozen, record] = [Object.freeze(newRecord()), newRecord()]
-    const answers = [ok('One.', frozen), ok('One.', frozen), ok('Two.', frozen)]
+    const [frozen, other] = [Object.freeze(newRecord()), newRecord()]
+    const long = Object.freeze(newRecord(' '.repeat(8_000)))
+    const answers = [
+      ok('One.', frozen),
+      ok('One.', frozen),
+      ok('Two.', frozen),
+      ok('One.', other),
+      ok('One.', other),
+      ok('One.', long),
+      ok('One.', long),
+    ]
+    const left = answers.values()
     const response = { http: 200, data: Type.Object({ text: Type.String() }) } as const
-    const { get } = fakeShell({
-      routes: [
-        { ...routeThatThrows(null), response, handle: async () => answers.shift() ?? ok('One.', record) },
-      ],
-    })
+    const handle = async () => left.next().value ?? ok('None.', other)
+    const { get } = fakeShell({ routes: [{ ...routeThatThrows(null), response, handle }] })
     const texts: string[] = []
-    for (let index = 0; index < 5; index += 1) {
+    for (const _ of answers) {
       const { message, data } = read(await get('/api/v1/throws'))
-      texts.push(`${message} ${data.text}`)
+      texts.push(`${message} ${String(data.text).trim()}`)
     }
-    assert.deepEqual(texts, ['One. read 1', 'One. read 1', 'Two. read 2', 'One. read 3', 'One. read 4'])
+    assert.deepEqual(texts, [
+      ...['One. read 1', 'One. read 1', 'Two. read 2'],
+      ...['One. read 3', 'One. read 4', 'One. read 5', 'One. read 6'],
+    ])
   })
 
   it('has no body for HEAD', async () => {

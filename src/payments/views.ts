@@ -63,6 +63,7 @@ export function serializeRead(app: PaymentsApp, whole: WholePayment) {
   const status = whole.method ? statusOf(whole.method, app.clock.now()) : undefined
   const kept = keptRecords.get(whole)
   if (kept?.publicUrl === publicUrl && kept.record.paymentMethod?.status === status) return kept.record
+  // Frozen: its text is kept too (src/http/response-schema.ts), so nothing inside it may be changed either.
   const record = Object.freeze(serializeWhole(app, whole))
   keptRecords.set(whole, { publicUrl, record })
   return record

@@ -39,7 +39,7 @@ interface Returned {
   rows: Row[]
 }
 
-// A payment with its attempts and its method usually takes about ten kilobytes.
+// A payment with its attempts and its method usually takes about ten kilobytes, and two for each kept text of its record.
 const MAX_LAST_ROWS = 500
 const MAX_KEPT_LENGTH = 64_000
 
