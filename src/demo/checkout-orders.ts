@@ -7,7 +7,7 @@ import { startAttempt } from '../checkout/start-attempt.ts'
 import { type CheckoutView, requireCheckoutPayment } from '../checkout/view.ts'
 import { readConsent } from '../consents/consent.ts'
 import type { Currency } from '../core/currency.ts'
-import { ApiError } from '../core/errors.ts'
+import { ApiError, type ApiErrorCode } from '../core/errors.ts'
 import { serializeMethod } from '../customers/methods.ts'
 import type { CheckoutChoice } from '../gateways/gateway.ts'
 import { openLink, startLinkPayment } from '../links/pay.ts'
@@ -131,7 +131,7 @@ async function choose(history: History, order: Order, fate: Fate, view: Checkout
   const isDown = isOutage(history) && order.seeded.isTrue(0.75)
   app.provider.answer(reference, { isDown, card: order.person.card })
   const started = await startUnlessFull(app, view, await choiceOf(history, order, fate, payment))
-  if (!started) return
+  if (!started) return scheduleExpiry(history, order, { ...fate, end: 'leaves' }, payment)
   const { attempt } = started
   if (!attempt || started.payment.status !== 'processing') {
     app.provider.answer(reference, { card: order.person.card })
@@ -148,7 +148,7 @@ async function choose(history: History, order: Order, fate: Fate, view: Checkout
   })
 }
 
-/** Undefined if the link of the payment takes no more payments: the payer leaves. */
+/** Undefined if the link of the payment has no free slot: the payer leaves. */
 async function startUnlessFull(app: DemoApp, view: CheckoutView, choice: CheckoutChoice) {
   try {
     return await startAttempt(app, view, choice)
@@ -158,7 +158,7 @@ async function startUnlessFull(app: DemoApp, view: CheckoutView, choice: Checkou
   }
 }
 
-const IS_FULL: ReadonlySet<string> = new Set(['payment_link_busy', 'payment_link_ended'])
+const IS_FULL: ReadonlySet<ApiErrorCode> = new Set(['payment_link_busy', 'payment_link_ended'])
 
 const isOver = ({ app }: History, { expiresAt }: PaymentRow) =>
   expiresAt !== null && expiresAt <= app.clock.now()
