@@ -58,7 +58,7 @@ export interface HttpShellOptions {
   /** Renders the metrics; if absent, /metrics does not exist. */
   readMetrics?: ReadMetrics
   measure?(measured: MeasuredRequest): void
-  /** Gets every request with an API key, for the merchant's request log. */
+  /** Called for every request with an API key, for the merchant's request log. */
   recordRequest?: RecordRequest
   /** Records each request as a span; if absent, nothing is traced. */
   tracer?: Tracer

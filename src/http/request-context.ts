@@ -56,7 +56,7 @@ const CLIENT_CLOSED_REQUEST = 499
 
 interface Observers {
   measure?: (measured: MeasuredRequest) => void
-  /** Gets every request with an API key. */
+  /** Called for every request with an API key. */
   recordRequest?: RecordRequest
   tracer?: Tracer
 }

@@ -89,7 +89,13 @@ it('finds the requests of a reference among the newest ten thousand, and older o
 it('keeps a bounded number of requests of a minute, and failed ones beside a flood of successful ones', async () => {
   const merchantId = await newMerchant()
   const requests = createRequestLog({ db, clock, random, log: createLog('silent') })
-  for (let index = 0; index < KEPT_PER_MINUTE + 50; index++) record(requests, request(merchantId, 200))
+  let described = 0
+  for (let index = 0; index < KEPT_PER_MINUTE + 50; index++)
+    requests.record(merchantId, 200, () => {
+      described += 1
+      return request(merchantId, 200)
+    })
+  assert.equal(described, KEPT_PER_MINUTE)
   for (let index = 0; index < 3; index++) record(requests, request(merchantId, 422))
   clock.advance(60_000)
   record(requests, request(merchantId, 200))
