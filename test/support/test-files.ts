@@ -36,10 +36,11 @@ export const SHARED_STATE_TESTS = [
 // openapi-responses). It has two cells in test/api/cells, and moves no merchant. It runs commands in src/cli and
 // gateway-commands, and pays on the page of the sandbox provider in test/browser/checkout. It prompts phones of all providers in
 // test/api/gateway-prompts and mobile-money, and two processes reserve the last slot of a payment link in link-slots; test:rest
-// does the first in a browser, and the second with fifty payers. A process dies at each point of a transfer in failpoints. Two
-// processes share a database in races, but no port. Files of the dashboard call their screens as another merchant or
-// role; dashboard-access calls every screen. Hostile texts are shown in pages-safety, languages in pages-links, and signatures of
-// passkeys are verified in dashboard-passkeys, all without a browser.
+// does the first in a browser, and the second with fifty payers. A process dies at each point of a transfer in failpoints. Its
+// parallel confirmations in one process are in test/api/p2p. Two processes share a database in races, but no port. Files of
+// the dashboard call their screens as another merchant or role; dashboard-access calls every screen. Hostile texts are shown
+// in pages-safety, languages in pages-links, and signatures of passkeys are verified in dashboard-passkeys, all without a
+// browser.
 export const REST_ONLY = [
   'test/faults/{cells-move,event-loop,links,p2p}.test.ts',
   'test/faults/{chaos,deliveries,delivery-times,fuzz,lost-gateway-responses,postgres-failover,postgres-upgrade,processes}.test.ts',
@@ -59,10 +60,10 @@ export const REST_ONLY = [
     : []),
 ]
 // These have a larger form, or take all languages and screens there. What a browser shows after each step of a payment is
-// tested over HTTP in test/api/pages-* and p2p-checkout, so npm test opens in a browser one path for each channel, a decline, a
-// double click, the back button and a lost network, one part of the screens, and axe, most in light colours. It races over two processes with one example of each kind (races),
-// over one process with all (idempotency-parallel), and runs the quickstart with curl. It starts again on the same data folder in
-// shutdown, and rejects a keyring in src/secrets.
+// tested over HTTP in test/api/pages-* and p2p-checkout, so npm test opens in a browser one path for each channel, a
+// decline, a double click, the back button and a lost network, one part of the screens, and axe, most in light colours. It
+// races over two processes with one example of each kind (races), over one process with all (idempotency-parallel), and
+// runs the quickstart with curl. It starts again on the same data folder in shutdown, and rejects a keyring in src/secrets.
 export const LARGER_FORMS = [
   'test/faults/{abuse,deadlocks,failpoints,gateway-tokens,late-refund-failures,process-death,races,refunds}.test.ts',
   'test/faults/simulation/simulation.test.ts',
