@@ -6,8 +6,8 @@ import type { RouteResponse } from '../kit/http/route.ts'
 import { isSchema, type JsonSchema } from './input/json-schema.ts'
 
 /**
- * Compiles the schema at the first response: most processes serve few of the operations. Whoever freezes data promises that
- * nothing inside them changes, so their text is kept.
+ * Compiles the schema at the first response: most processes serve few of the operations. Nothing inside frozen data may change,
+ * so their text is kept.
  */
 export function createSerializer(schema: AnySchema): (response: Envelope) => string {
   let compiled: ((response: Envelope) => string) | undefined
